@@ -59,6 +59,41 @@ def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     assert [row["log_score"] for row in repeated["models"]] == scores
 
 
+def test_the_chosen_model_follows_the_preference_and_is_marked(run, houses, at):
+    simple = json.loads(run(f"compare houses.csv --target price {FAST} --json").stdout)
+    line = f"compare houses.csv --target price {FAST} --prefer best --json"
+    best = json.loads(run(line).stdout)
+    assert (simple["prefer"], best["prefer"]) == ("simple", "best")
+    models = [row["name"] for row in best["models"] if not row["baseline"]]
+    assert best["winner"] == models[0]
+    assert "--prefer best" in best["command"]
+    assert simple["winner"] == "linear"
+    shown = run(f"compare houses.csv --target price {FAST}").output
+    assert "> linear" in shown
+
+
+@pytest.mark.parametrize("table", ["houses", "flowers"])
+def test_held_out_predictions_are_written(run, at, table, request):
+    request.getfixturevalue(table)
+    target = {"houses": "price", "flowers": "kind"}[table]
+    line = f"compare {table}.csv --target {target} {FAST} --predictions out.parquet --json"
+    answer = json.loads(run(line).stdout)
+    written, rows = pl.read_parquet(at / "out.parquet"), pl.read_csv(at / f"{table}.csv")
+    assert written["row"].to_list() == list(range(1, answer["n_rows"] + 1))
+    assert sorted(written["fold"].unique()) == [1, 2, 3]
+    observed = written[target].cast(pl.String).to_list()
+    if table == "flowers":
+        assert observed == rows[target].to_list()
+        shares = written.select(pl.sum_horizontal(pl.col("^kind_p_.*$")))
+        assert shares.to_series().round(9).unique().to_list() == [1.0]
+    else:
+        inside = written.filter(pl.col("price").is_between("price_q05", "price_q95"))
+        best = next(row for row in answer["models"] if row["name"] == answer["winner"])
+        assert len(inside) / len(written) == pytest.approx(best["coverage"])
+    best = next(row for row in answer["models"] if row["name"] == answer["winner"])
+    assert written[f"{target}_log_prob"].mean() == pytest.approx(best["log_score"])
+
+
 def test_what_was_inferred_can_be_overridden(run, houses):
     line = f"compare houses.csv --target price {FAST} --drop sold --category size --json"
     answer = json.loads(run(line).stdout)

@@ -1,4 +1,4 @@
-"""The two sentences, for every way a comparison can end."""
+"""The sentences of the verdict, for every way a comparison can end."""
 
 import re
 
@@ -6,7 +6,7 @@ import numpy as np
 from support.for_each import for_each
 
 from posterity import comparison
-from posterity.comparison import measuring
+from posterity.comparison import choosing, measuring
 from posterity.comparison.results import HeldOut
 
 N = 400
@@ -38,10 +38,10 @@ def of_classes(name, mean, *, stated=0.8, right=0.8, baseline=False):
     return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
 
 
-def said(*results):
+def said(*results, **options):
     order = ["mean", "boosting", "linear", "forest", "process", "vectors", "units", "ferns"]
     ranked = sorted(results, key=lambda one: -one.log_score)
-    return comparison.verdict(ranked, order=order)
+    return comparison.verdict(ranked, order=order, **options)
 
 
 @for_each(
@@ -50,7 +50,6 @@ def said(*results):
         (of_numbers("linear", -1.0),),
         (of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.1)),
         (of_numbers("linear", -1.0), of_numbers("process", -0.99, spread=1.0)),
-        (of_numbers("linear", -1.0), of_numbers("mean", -0.5, baseline=True)),
         (of_classes("linear", -1.0), of_classes("mean", -2.0, baseline=True)),
     ],
 )
@@ -66,45 +65,96 @@ def test_a_clear_winner_is_named_with_its_lead():
     )
 
 
-@for_each(("lead", "words"), [(0.025, "better than"), (0.015, "within two")])
+@for_each(("lead", "words"), [(0.025, "better than"), (0.015, "do not differ significantly")])
 def test_two_standard_errors_tell_models_apart(lead, words):
     assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
 
 
 def test_an_irrelevant_lead_does_not_count_even_if_significant():
     text = said(of_numbers("linear", -1.0 - 5e-16), of_numbers("process", -1.0))
-    assert "'linear' is within two standard errors" in text
+    assert "Use 'linear': it is the simplest of 2 models that do not differ" in text
 
 
 def test_an_insignificant_advantage_over_a_baseline_is_marked():
-    noise = of_numbers("mean", -1.01, baseline=True, spread=1.0)
-    text = said(of_numbers("linear", -1.0), noise, of_numbers("boosting", -2.0, baseline=True))
-    assert "times the probability that 'mean' did (not significant)" in text
-    assert text.endswith("times that of 'boosting'.")
+    noise = of_numbers("boosting", -1.01, baseline=True, spread=1.0)
+    text = said(of_numbers("linear", -1.0), noise, of_numbers("mean", -2.0, baseline=True))
+    assert "times the probability that 'boosting' did (not significant)" in text
+    assert text.endswith("times that of 'mean'.")
 
 
-def test_equals_are_named_and_the_simplest_of_them():
-    text = said(
+def test_one_rule_chooses_among_equals_and_is_named():
+    equals = (
         of_numbers("forest", -1.001, spread=1.0, seed=2),
         of_numbers("process", -1.0, spread=1.0, seed=3),
         of_numbers("linear", -1.002, spread=1.0, seed=4),
         of_numbers("vectors", -3.0),
     )
-    assert (
-        "Use 'process': it predicts held-out rows best, although 'forest' and 'linear' are within "
-        "two standard errors of it; 'linear' is the simplest of them."
-    ) in text
+    assert said(*equals).startswith(
+        "Use 'linear': it is the simplest of 3 models that do not differ significantly on held-out "
+        "rows; the highest mean log score is that of 'process', by 0.002 +- 0.07 (choose it with "
+        "--prefer best)."
+    )
+    assert said(*equals, prefer="best").startswith(
+        "Use 'process': it predicts held-out rows best, although 'forest' and 'linear' are not "
+        "significantly worse; 'linear' is the simplest of them (choose it with --prefer simple)."
+    )
+
+
+def test_the_uncertainty_of_the_ranking_is_stated_where_it_is_uncertain():
+    equals = [
+        of_numbers(name, -1.0, spread=1.0, seed=k) for k, name in enumerate(("linear", "forest"))
+    ]
+    text = said(*choosing.add_probabilities(equals))
+    assert re.search(
+        r"the best would be '\w+' with a probability of 5\d % or '\w+' with a probability of 4\d %",
+        text,
+    )
+    clear = choosing.add_probabilities([of_numbers("linear", -1.0), of_numbers("process", -0.5)])
+    assert "On more rows" not in said(*clear)
+
+
+def test_where_no_model_beats_a_constant_none_is_praised():
+    mean = of_numbers("mean", -1.0, baseline=True)
+    close = of_numbers("process", -0.99, spread=1.0)
+    text = said(mean, close, of_numbers("linear", -1.3), target="price")
+    assert text.startswith(
+        "No input helps to predict price: no model predicts held-out rows significantly better "
+        "than 'mean', which ignores the inputs; the best model, 'process', is 0.01 +- 0.05 "
+        "ahead of it"
+    )
+    assert "Use" not in text
+    assert "times the probability" not in text
+
+
+def test_a_simple_model_that_is_no_better_than_a_constant_is_not_chosen_if_another_is():
+    mean = of_numbers("mean", -1.0, baseline=True)
+    linear = of_numbers("linear", -0.95, spread=0.6)
+    process = of_numbers("process", -0.9)
+    assert not choosing.is_better(process, linear)
+    assert choosing.choose_model([process, linear], order=["linear", "process"]) is linear
+    ranked = [process, linear, mean]
+    assert choosing.choose_model(ranked, order=["mean", "linear", "process"]) is process
+
+
+def test_the_rows_for_which_it_holds_and_cautions_are_named():
+    one = of_numbers("linear", -1.0)
+    assert said(one, scope="for the next 30 days").endswith(
+        "so its uncertainty can be trusted for the next 30 days."
+    )
+    text = said(one, scope="for new rows like these", cautions=("Use --time date.",))
+    assert text.endswith("if rows do not depend on each other. Caution: Use --time date.")
+    assert "can be trusted" not in text
 
 
 def test_a_winner_that_is_the_simplest_is_said_to_be():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -1.001, spread=1.0, seed=3))
-    assert "'linear' is also the simplest of them." in text
+    assert "it is also the simplest of them." in text
 
 
 def test_many_equals_are_counted():
     names = ("linear", "forest", "process", "vectors", "units", "ferns")
     found = [of_numbers(name, -1.0, spread=1.0, seed=k) for k, name in enumerate(names)]
-    assert re.search(r"'\w+', '\w+', '\w+' and 2 more are within", said(*found))
+    assert re.search(r"'\w+', '\w+', '\w+' and 2 more are not significantly", said(*found))
 
 
 def test_a_lead_is_paired_row_by_row():
@@ -133,7 +183,10 @@ def test_a_baseline_that_is_hardly_ahead_cannot_be_told_apart():
     text = said(
         of_numbers("linear", -1.0), of_numbers("boosting", -0.99, baseline=True, spread=1.0)
     )
-    assert "Use 'linear', the best model, but its score is not significantly different" in text
+    assert text.startswith(
+        "The baseline 'boosting' is better than the best model, 'linear', by 0.01"
+    )
+    assert "which is not significant." in text
 
 
 @for_each(

@@ -60,8 +60,8 @@ def verdict(
         gained = ""
     else:
         said = [
+            *_compare_with_baseline(family[0], baselines),
             *_say_choice(chosen, family, order, prefer),
-            *_compare_with_baseline(chosen, family[0], baselines),
         ]
         gained = _state_gain(chosen, baselines)
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
@@ -133,22 +133,20 @@ def _say_ranking(equals: Sequence[Result]) -> list[str]:
     return [f"On more rows of the same kind, the best would be {_join_words(shares, 'or')}."]
 
 
-def _compare_with_baseline(chosen: Result, best: Result, baselines: Sequence[Result]) -> list[str]:
+def _compare_with_baseline(best: Result, baselines: Sequence[Result]) -> list[str]:
     """Write a sentence if a baseline has a higher score than the best model."""
     if not baselines or measuring.compute_lead(baselines[0].held_out, best.held_out)[0] <= 0.0:
         return []
     first = baselines[0]
+    lead = f"{_format_lead(first, best)} in mean log score"
     if is_better(first, best, least=HARDLY):
         return [
             f"No model predicts held-out rows as well as the baseline {first.name!r}, which is "
-            f"better than {chosen.name!r} by {_format_lead(first, chosen)} in mean log score."
+            f"better than the best model, {best.name!r}, by {lead}."
         ]
     return [
-        f"The baseline {first.name!r} is better than {chosen.name!r} by "
-        f"{_format_lead(first, chosen)} in mean log score, which is not significant."
-        if not is_better(first, chosen, least=HARDLY)
-        else f"The baseline {first.name!r} is better than {chosen.name!r} by "
-        f"{_format_lead(first, chosen)} in mean log score."
+        f"The baseline {first.name!r} is better than the best model, {best.name!r}, by {lead}, "
+        "which is not significant."
     ]
 
 

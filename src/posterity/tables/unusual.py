@@ -14,6 +14,7 @@ COMBINATION = "combination"
 """The reason for a row whose single values are common, but not together."""
 
 _BEYOND = 0.25  # of the range of a column, or of the largest distance, that is still usual
+_FEW = 25.0  # rows that double this share: their range is not yet that of many
 _RIDGE = 0.1  # added to the variances of standardised columns
 _MOST_COLUMNS = 200  # whose covariance is stored
 _EPS = 1e-9
@@ -79,7 +80,7 @@ class TrainingRange:
         covariance = (rows - mean).T @ (rows - mean) / len(rows)
         factor = linalg.cholesky(covariance + _RIDGE * np.eye(len(columns)))
         distances = _leave_out(_square_distances(rows, mean, factor), len(rows))
-        limit = (1.0 + _BEYOND) * float(np.sqrt(distances.max()))
+        limit = (1.0 + _usual_excess(len(X))) * float(np.sqrt(distances.max()))
         names = tuple(name for name, _ in checked)
         return cls(names, low, high, low_sum, high_sum, columns, mean, factor, limit)
 
@@ -100,12 +101,18 @@ class TrainingRange:
         ]
 
 
+def _usual_excess(n: int) -> float:
+    return _BEYOND * (1.0 + float(np.sqrt(_FEW / n)))
+
+
 def _widen(X: Array) -> tuple[Array, Array]:
-    """Return the range of each column, wider by a quarter on either side."""
+    """Return the range of each column, wider by a quarter or more on either side."""
     with np.errstate(invalid="ignore"):
         low, high = np.nanmin(X, axis=0, initial=np.inf), np.nanmax(X, axis=0, initial=-np.inf)
     empty = low > high  # no value at all: nothing is known of the column
-    margin = np.where(empty, 0.0, _BEYOND * (high - low) + _EPS * (1.0 + np.abs(high)))
+    margin = np.where(
+        empty, 0.0, _usual_excess(len(X)) * (high - low) + _EPS * (1.0 + np.abs(high))
+    )
     return np.where(empty, -np.inf, low - margin), np.where(empty, np.inf, high + margin)
 
 
