@@ -42,7 +42,7 @@ def test_few_rows_of_the_same_kind_are_marked(n):
     train = frame(n, 1)
     model = tables.TableModel(regression.LinearRegression(), tables.infer(train, "y")).fit(train)
     marked = [one for one in reasons(model, frame(2_000, 2)) if one]
-    assert len(marked) <= 0.02 * 2_000
+    assert len(marked) <= 0.05 * 2_000
 
 
 def test_a_model_without_a_range_says_nothing(model):
