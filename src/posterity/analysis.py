@@ -35,10 +35,11 @@ def compare(
     folds: int = 5,
     seed: int = 0,
     budget: float | None = None,
+    prefer: comparison.Preference = "simple",
     rows: int | None = _MOST_ROWS,
     **columns: Sequence[str],
 ) -> "TableComparison":
-    """Compare models of a table on held-out rows, and fit the best one to all rows.
+    """Compare models of a table on held-out rows, and fit the chosen one to all rows.
 
     Parameters
     ----------
@@ -61,6 +62,9 @@ def compare(
         Number of folds, and random seed.
     budget : float, optional
         Approximate time limit in seconds.
+    prefer : "simple" or "best", default="simple"
+        Which model to choose among those that do not differ significantly from the best: the
+        simplest, or the one with the highest log score.
     rows : int or None, default=100,000
         Use at most this many rows of a file, drawn at random. None: all.
     **columns : sequence of str
@@ -99,7 +103,9 @@ def compare(
         *comparison.baselines(schema.task, seed=seed),
         *_choose_models(sample, schema, models, seed),
     )
-    found = comparison.compare(sample.frame, schema, chosen, folds=folds, seed=seed, budget=budget)
+    found = comparison.compare(
+        sample.frame, schema, chosen, folds=folds, seed=seed, budget=budget, prefer=prefer
+    )
     sentences = (*notes, *tables.describe_schema(schema, sample.frame))
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
     return TableComparison(found, sample, sentences, str(source))

@@ -142,7 +142,10 @@ def test_the_rows_for_which_it_holds_and_cautions_are_named():
         "so its uncertainty can be trusted for the next 30 days."
     )
     text = said(one, scope="for new rows like these", cautions=("Use --time date.",))
-    assert text.endswith("if rows do not depend on each other. Caution: Use --time date.")
+    assert text.endswith(
+        "if rows do not depend on each other. Caution: rows seem to depend on each other, so these "
+        "scores may not hold for new rows."
+    )
     assert "can be trusted" not in text
 
 

@@ -70,7 +70,7 @@ def _describe_output(n_rows: int, where: str) -> str:
 
 
 def _unusual_column(plan: PredictRequest, model: tables.TableModel) -> str:
-    return f"{plan.prefix or model.schema.target}{UNUSUAL}"
+    return f"{plan.prefix or model.schema_.target}{UNUSUAL}"
 
 
 def _describe_unusual(n: int, n_rows: int, column: str) -> str:

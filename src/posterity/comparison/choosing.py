@@ -10,7 +10,7 @@ from posterity.comparison import measuring
 from posterity.comparison.results import HeldOut, Preference, Result
 
 _SURE = 2.0  # standard errors by which distinguishable models differ
-_IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
+IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
 HARDLY = 1e-3
 """Leads over a baseline below this are irrelevant in practice, in nats per row."""
 
@@ -53,7 +53,7 @@ def find_equals(family: Sequence[Result]) -> list[Result]:
     return [family[0], *(one for one in family[1:] if not is_better(family[0], one))]
 
 
-def is_better(ahead: Result, behind: Result, *, least: float = _IRRELEVANT) -> bool:
+def is_better(ahead: Result, behind: Result, *, least: float = IRRELEVANT) -> bool:
     """Return whether a model is ahead by two standard errors and a relevant amount."""
     mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
     return mean > max(_SURE * error, least)

@@ -11,6 +11,7 @@ from posterity.comparison.results import Preference, Result
 _NOMINAL = 0.9
 _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
+_CAUTION = "Caution: rows seem to depend on each other, so these scores may not hold for new rows."
 _SHOWN = 3  # equally good models that are named
 _UNLIKELY = 0.02  # models with a smaller probability of being the best are not named
 
@@ -67,7 +68,7 @@ def verdict(
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
     said.append(f"{trust}{gained}.")
     if cautions:
-        said.append(f"Caution: {' '.join(cautions)}")
+        said.append(_CAUTION)
     return " ".join(said)
 
 
