@@ -71,6 +71,9 @@ def test_the_score_of_a_fold_uses_weights_of_the_other_folds_only():
     )
     assert found.best.coverage == pytest.approx(inside.mean())
     final = learn_weights(log_p)
+    assert dict(found.best.weights) == pytest.approx(
+        dict(zip(("linear", "tree"), final, strict=True))
+    )
     fitted = [tables.TableModel(one.estimator, found.schema).fit(table) for one in models]
     mean = sum(w * one.predict(table) for w, one in zip(final, fitted, strict=True))
     np.testing.assert_allclose(found.winner.predict(table), mean, rtol=1e-9)

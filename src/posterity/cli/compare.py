@@ -127,10 +127,20 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     voice.table(title, heads, rows)
     voice.say(
         scores.explain_columns(schema.task),
+        *_describe_stack(found),
         *_list_stopped_models(found),
         *_list_skipped_models(found),
     )
     voice.say("", found.verdict)
+
+
+def _describe_stack(found: comparison.Comparison) -> Iterator[str]:
+    """Return a sentence that names the models of the mixture, with their weights."""
+    return (
+        f"{one.name}: the mixture {' + '.join(f'{w:.2f} {name}' for name, w in one.weights)}."
+        for one in found.results
+        if one.weights
+    )
 
 
 def _list_stopped_models(found: comparison.Comparison) -> Iterator[str]:

@@ -57,4 +57,5 @@ def as_json(result: comparison.Result) -> dict[str, Any]:
         *("fit_seconds", "predict_seconds", "n_bytes"),
         *("folds", "stopped", "probability_best"),
     )
-    return {name: getattr(result, name) for name in names}
+    scores = {name: getattr(result, name) for name in names}
+    return scores | ({"weights": dict(result.weights)} if result.weights else {})

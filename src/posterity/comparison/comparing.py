@@ -89,18 +89,18 @@ def compare(
     ground = ComparisonTask(
         schema,
         parting.split_table(table, schema, folds, seed),
-        lambda estimator: tables.TableModel(estimator, schema).fit(table),
+        lambda one: tables.TableModel(one.estimator, schema).fit(table),
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTask:
-    """The folds of a table, a function that fits an estimator to all rows, and what to say."""
+    """The folds of a table, and a function that fits a candidate to all of its rows."""
 
     schema: tables.Schema
     parts: parting.TableFolds
-    fitted: Callable[[Any], tables.TableModel]
+    fitted: Callable[[Candidate], tables.TableModel]
     holdout: Holdout = field(default_factory=Holdout)
     scope: str = ""
     cautions: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ def _fit_candidate(
     """Fit to all rows; return the model, and its result with evidence and size."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = ground.fitted(one.candidate.estimator)
+        model = ground.fitted(one.candidate)
     said = (*result.warnings, *(str(warning.message) for warning in caught))
     evidence = trial.comparable_evidence(model.estimator_)
     return model, replace(

@@ -15,6 +15,7 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 _SHARE = 0.5  # of the remaining time, for the first fold of one model
 _RACE_FOLDS = 2  # a model is stopped after this many at the earliest
 _RACE_ROWS = 100  # common rows without which no model is stopped
+_RACE_SECONDS = 1.0  # saved at least by stopping a model, which may be useful in a mixture
 _FAR, _FAR_ERRORS = 0.05, 5.0  # nats and standard errors by which it is then behind
 _FORESTS = (regression.RandomForestRegressor, classification.RandomForestClassifier)
 
@@ -33,7 +34,8 @@ def run_folds(
     Under a time limit, the first fold of the first baseline, the first model and forests is never
     stopped, so that a slow machine compares more than constants. Later folds are run in the order
     of the scores. From the second fold on, a model is stopped that is behind the best one by more
-    than 0.05 nats and five standard errors over the rows that both predicted.
+    than 0.05 nats and five standard errors over the rows that both predicted, if this saves a
+    second or more.
     """
     essential = _find_essential(trials)
     n_folds = len(parts.folds)
@@ -55,11 +57,11 @@ def run_folds(
                 one, parts, seconds=seconds, seed=seed, warm_up=limited and number == 0
             )
         if _RACE_FOLDS <= number + 1 < n_folds:
-            _stop_those_behind(trials, essential[:1], parts)
+            _stop_those_behind(trials, parts)
 
 
 def find_best(trials: Sequence[Trial]) -> Trial | None:
-    """Return the model that is ahead in the rows of the first fold or of more folds."""
+    """Return the model that is ahead in the folds that all running models have run."""
     ranked = [one for one in _sort_by_score(trials) if not one.candidate.baseline and one.runs]
     return ranked[0] if ranked else None
 
@@ -79,11 +81,9 @@ def _sort_essential_first(trials: Sequence[Trial], essential: Sequence[Trial]) -
 
 
 def _sort_by_score(trials: Sequence[Trial]) -> list[Trial]:
-    """Sort by the log score in the folds that all have run, the best first."""
-    scored = [one for one in trials if one.runs and not one.failed]
-    if not scored:
-        return list(trials)
-    n = min(len(one.runs) for one in scored)
+    """Sort by the log score in the folds that all running models have run, the best first."""
+    scored = [one for one in trials if one.runs and one.is_running]
+    n = min((len(one.runs) for one in scored), default=0)
     rest = [one for one in trials if one not in scored]
     return [*sorted(scored, key=lambda one: -one.mean_of_folds(n)), *rest]
 
@@ -107,13 +107,16 @@ def _count_done(one: Trial, n_folds: int) -> int:
     return len(one.runs) if one.is_running else n_folds
 
 
-def _stop_those_behind(trials: Sequence[Trial], kept: Sequence[Trial], parts: TableFolds) -> None:
-    """Stop models that are clearly behind the best one."""
+def _stop_those_behind(trials: Sequence[Trial], parts: TableFolds) -> None:
+    """Stop models that are clearly behind the best one, but never the first baseline."""
     best = find_best(trials)
     if best is None:
         return
+    first = next((one for one in trials if one.candidate.baseline), None)
     for one in trials:
-        if one is best or one in kept or not one.is_running or len(one.runs) < _RACE_FOLDS:
+        if one is best or one is first or not one.is_running or len(one.runs) < _RACE_FOLDS:
+            continue
+        if (len(parts.folds) - len(one.runs)) * one.seconds_of_fold() < _RACE_SECONDS:
             continue
         lead, error, n = best.lead_over(one)
         if n >= _RACE_ROWS and lead > max(_FAR, _FAR_ERRORS * error):

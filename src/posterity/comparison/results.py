@@ -111,6 +111,8 @@ class Result:
     probability_best : float or None
         Probability that its log score on more rows of the same kind would be the highest of all
         models, by a Bayesian bootstrap; None for baselines and for models that were stopped.
+    weights : tuple of (str, float)
+        Models and their weights, if this is their mixture; else empty.
 
     Examples
     --------
@@ -144,6 +146,7 @@ class Result:
     folds: int | None = None
     stopped: str = ""
     probability_best: float | None = None
+    weights: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,11 @@ def compare_on_dask(
     ('linear', 200, 100)
     """
     clock = budgets.Clock(budget)
-    ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fit_estimator)
+    ground = ComparisonTask(
+        rows.schema,
+        _split_sample(rows, sample),
+        lambda one: rows.fit_estimator(one.estimator),
+    )
     seed = rows.targets.seed
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 

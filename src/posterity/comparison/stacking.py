@@ -115,7 +115,7 @@ def stack_estimators(
     fitted: Sequence[Any] | None = None,
 ) -> Any:
     """Return the stack of the models with a weight, fitted if fitted models are given."""
-    used = np.flatnonzero(weights)
+    used = np.flatnonzero(weights).tolist()
     own = tuple(views[k] for k in used) if "groups" in views else None
     members = tuple((names[k], models[k]) for k in used)
     is_classifier = hasattr(models[0], "predict_proba")
@@ -126,6 +126,14 @@ def stack_estimators(
         if is_classifier:
             stack._set_classes(np.asarray(stack.estimators_[0].classes_))
     return stack
+
+
+def list_weights(estimator: Any) -> tuple[tuple[str, float], ...]:
+    """Return the names and weights of the models of a stack; nothing for other estimators."""
+    if not isinstance(estimator, StackedRegressor | StackedClassifier):
+        return ()
+    names = (name for name, _ in estimator.estimators)
+    return tuple(zip(names, estimator.weights, strict=True))
 
 
 def mix_distributions(

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from posterity import arrays, linalg, persistence
-from posterity.comparison import budget, measuring
+from posterity.comparison import budget, measuring, stacking
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.members import Target
-from posterity.comparison.results import Result
+from posterity.comparison.results import HeldOut, Result
 
 _FEW = 20  # rows, of each class where there are classes
 _WHOLE = 2.0  # estimated time of a fit to all rows, in fits to one fold
@@ -52,7 +52,7 @@ class Trial:
         return not self.stopped and not self.failed
 
     @property
-    def held_out(self) -> measuring.HeldOut:
+    def held_out(self) -> HeldOut:
         """Predictions for the rows of all folds that were run."""
         return measuring.combine_held_out([run.said.held_out for run in self.runs])
 
@@ -96,7 +96,12 @@ class Trial:
         scored = measuring.score_predictions(
             one.name, one.code, self.held_out, costs, baseline=one.baseline
         )
-        return replace(scored, folds=len(self.runs), stopped=self.stopped)
+        return replace(
+            scored,
+            folds=len(self.runs),
+            stopped=self.stopped,
+            weights=stacking.list_weights(one.estimator),
+        )
 
     def has_evidence(self) -> bool:
         """Return whether there is a log evidence that is comparable with that of others."""
@@ -139,7 +144,7 @@ def _stop(one: Trial, why: str, parts: TableFolds) -> None:
         one.failed = f"{why}."
 
 
-def combine_quantiles(one: Trial) -> measuring.HeldOut:
+def combine_quantiles(one: Trial) -> HeldOut:
     """Return all predictions with their quantiles, which can take longer than a fit."""
     return measuring.combine_folds([run.said for run in one.runs]).with_quantiles()
 
