@@ -49,12 +49,23 @@ def test_rows_get_the_distribution_that_python_gives(run, houses, model, at):
     assert out.columns == [
         *before.columns,
         *("price_mean", "price_std", "price_q10", "price_q50", "price_q97.5"),
+        "price_unusual",
     ]
     assert out[before.columns].equals(before)
     dist = posterity.load(model).predict_dist(tables.read(houses))
     np.testing.assert_allclose(out["price_mean"], dist.mean(), rtol=1e-12)
     np.testing.assert_allclose(out["price_std"], dist.standard_deviation(), rtol=1e-12)
     np.testing.assert_allclose(out["price_q97.5"], dist.icdf(0.975), rtol=1e-12)
+
+
+def test_rows_far_from_all_training_rows_are_marked_and_counted(run, houses, model, at):
+    rows = pl.read_csv(houses).with_columns(
+        pl.when(pl.int_range(pl.len()) < 2).then(1e6).otherwise(pl.col("size")).alias("size")
+    )
+    rows.write_csv(at / "far.csv")
+    result = run("predict model.posterity far.csv --out out.csv")
+    assert "2 of 60 rows are far from all rows that the model was fitted to" in result.output
+    assert pl.read_csv(at / "out.csv")["price_unusual"].to_list() == ["size"] * 2 + [None] * 58
 
 
 def test_classes_get_their_probabilities(run, flowers, classes, at):

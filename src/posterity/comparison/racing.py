@@ -61,9 +61,17 @@ def run_folds(
 
 
 def find_best(trials: Sequence[Trial]) -> Trial | None:
-    """Return the model that is ahead in the folds that all running models have run."""
-    ranked = [one for one in _sort_by_score(trials) if not one.candidate.baseline and one.runs]
-    return ranked[0] if ranked else None
+    """Return the model that is ahead of every other in the folds that both have run."""
+    best: Trial | None = None
+    for one in trials:
+        if one.runs and not one.failed and not one.candidate.baseline:
+            best = one if best is None or _is_ahead(one, best) else best
+    return best
+
+
+def _is_ahead(one: Trial, other: Trial) -> bool:
+    n = min(len(one.runs), len(other.runs))
+    return one.mean_of_folds(n) > other.mean_of_folds(n)
 
 
 def _find_essential(trials: Sequence[Trial]) -> list[Trial]:
