@@ -167,7 +167,12 @@ def _show(gain: tuple[float, float] | None) -> str:
 
 def run(options: Options, n_sets: int | None = None) -> None:
     """Measure the sets, write and show the page."""
-    result: dict[str, Any] = {"benchmark": "stacking", **machine.describe(), "sets": {}}
+    result: dict[str, Any] = {
+        "benchmark": "stacking",
+        **machine.describe(),
+        "tasks": [],
+        "sets": {},
+    }
     for name, task, make in list(list_sets())[:n_sets]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from posterity import classification, comparison, distributions, persistence, regression, tables
 from posterity.comparison import stacking
-from posterity.comparison.weighting import learn_weights
+from posterity.comparison.weighting import learn_weights, maximise_score
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -27,7 +27,7 @@ def test_weights_are_those_of_scipy(seed):
         constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0},
         options={"ftol": 1e-14, "maxiter": 500},
     )
-    w = learn_weights(log_p)
+    w = maximise_score(np.exp(log_p))
     assert w.sum() == pytest.approx(1.0)
     assert lost(w) <= found.fun + 1e-9
     np.testing.assert_allclose(w, found.x, atol=1e-4)
@@ -39,6 +39,15 @@ def test_equal_models_and_impossible_values_leave_weights_finite():
     assert np.all(w >= 0.0)
     assert w.sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(learn_weights(np.array([[0.0, -5.0]] * 9)), [1.0, 0.0])
+
+
+def test_a_model_is_in_the_mixture_if_it_adds_two_nats():
+    log_p = np.log(np.array([[0.6, 0.4], [0.4, 0.6]]))
+    few, many = np.repeat(log_p, 40, axis=0), np.repeat(log_p, 60, axis=0)
+    gained = np.log(0.5) - log_p.mean()  # nats per row by equal weights
+    assert 80 * gained < 2.0 < 120 * gained
+    assert np.count_nonzero(learn_weights(few)) == 1
+    np.testing.assert_allclose(learn_weights(many), [0.5, 0.5], atol=1e-6)
 
 
 def mixed_table(n=120, seed=0):

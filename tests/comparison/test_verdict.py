@@ -65,14 +65,17 @@ def test_a_clear_winner_is_named_with_its_lead():
     )
 
 
-@for_each(("lead", "words"), [(0.025, "better than"), (0.015, "do not differ significantly")])
+@for_each(
+    ("lead", "words"),
+    [(0.025, "better than"), (0.015, "not significantly worse"), (0.009, "within one")],
+)
 def test_two_standard_errors_tell_models_apart(lead, words):
     assert words in said(of_numbers("linear", -1.0), of_numbers("process", lead - 1.0, spread=0.2))
 
 
 def test_an_irrelevant_lead_does_not_count_even_if_significant():
     text = said(of_numbers("linear", -1.0 - 5e-16), of_numbers("process", -1.0))
-    assert "Use 'linear': it is the simplest of 2 models that do not differ" in text
+    assert "Use 'linear': it is the simplest model within one standard error" in text
 
 
 def test_an_insignificant_advantage_over_a_baseline_is_marked():
@@ -90,13 +93,12 @@ def test_one_rule_chooses_among_equals_and_is_named():
         of_numbers("vectors", -3.0),
     )
     assert said(*equals).startswith(
-        "Use 'linear': it is the simplest of 3 models that do not differ significantly on held-out "
-        "rows; the highest mean log score is that of 'process', by 0.002 +- 0.07 (choose it with "
-        "--prefer best)."
+        "Use 'linear': it is the simplest model within one standard error of the highest mean log "
+        "score, that of 'process', which is ahead by 0.002 +- 0.07 (choose it with --prefer best)."
     )
     assert said(*equals, prefer="best").startswith(
         "Use 'process': it predicts held-out rows best, although 'forest' and 'linear' are not "
-        "significantly worse; 'linear' is the simplest of them (choose it with --prefer simple)."
+        "significantly worse; --prefer simple chooses 'linear'."
     )
 
 
@@ -128,7 +130,7 @@ def test_where_no_model_beats_a_constant_none_is_praised():
 
 def test_a_simple_model_that_is_no_better_than_a_constant_is_not_chosen_if_another_is():
     mean = of_numbers("mean", -1.0, baseline=True)
-    linear = of_numbers("linear", -0.95, spread=0.6)
+    linear = of_numbers("linear", -0.95, spread=1.1)
     process = of_numbers("process", -0.9)
     assert not choosing.is_better(process, linear)
     assert choosing.choose_model([process, linear], order=["linear", "process"]) is linear

@@ -27,7 +27,7 @@ class Clock:
     def __init__(self, budget: float | None) -> None:
         if budget is not None and not budget > 0.0:
             raise ValueError(f"budget={budget!r} must be a positive number of seconds, or None.")
-        self._start, self._budget = read_clock(), math.inf if budget is None else budget
+        self._start, self.budget = read_clock(), math.inf if budget is None else budget
 
     def elapsed(self) -> float:
         """Return the seconds since the start."""
@@ -35,7 +35,7 @@ class Clock:
 
     def remaining(self) -> float:
         """Return the remaining seconds, negative after the end."""
-        return self._budget - self.elapsed()
+        return self.budget - self.elapsed()
 
 
 @contextlib.contextmanager

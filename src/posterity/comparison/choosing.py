@@ -10,6 +10,7 @@ from posterity.comparison import measuring
 from posterity.comparison.results import HeldOut, Preference, Result
 
 _SURE = 2.0  # standard errors by which distinguishable models differ
+_NEAR = 1.0  # standard errors behind the best within which the simplest model is chosen
 IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
 HARDLY = 1e-3
 """Leads over a baseline below this are irrelevant in practice, in nats per row."""
@@ -31,16 +32,17 @@ def choose_model(
     order : sequence of str
         Names of the models, simplest first.
     prefer : "simple" or "best", default="simple"
-        "simple": the simplest model that is less than two standard errors of the paired difference,
-        or less than 0.01 nats per row, behind the best one, and significantly better than a
-        constant prediction if the best one is. "best": the highest log score.
+        "simple": the simplest model that is at most one standard error of the paired difference,
+        or 0.01 nats per row, behind the best one, and significantly better than a constant
+        prediction if the best one is. "best": the highest log score.
     """
     family = [one for one in results if not one.baseline]
     if prefer == "best":
         return family[0]
-    equals, constant = find_equals(family), find_constant(results)
-    helping = [one for one in equals if constant and is_better(one, constant, least=HARDLY)]
-    return min(helping or equals, key=lambda one: order.index(one.name))
+    near = [one for one in family if not is_better(family[0], one, errors=_NEAR)]
+    constant = find_constant(results)
+    helping = [one for one in near if constant and is_better(one, constant, least=HARDLY)]
+    return min(helping or near, key=lambda one: order.index(one.name))
 
 
 def find_constant(results: Sequence[Result]) -> Result | None:
@@ -53,10 +55,12 @@ def find_equals(family: Sequence[Result]) -> list[Result]:
     return [family[0], *(one for one in family[1:] if not is_better(family[0], one))]
 
 
-def is_better(ahead: Result, behind: Result, *, least: float = IRRELEVANT) -> bool:
+def is_better(
+    ahead: Result, behind: Result, *, least: float = IRRELEVANT, errors: float = _SURE
+) -> bool:
     """Return whether a model is ahead by two standard errors and a relevant amount."""
     mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
-    return mean > max(_SURE * error, least)
+    return mean > max(errors * error, least)
 
 
 def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:

@@ -13,6 +13,7 @@ from posterity.comparison.trial import Trial
 Progress: TypeAlias = Callable[[int, int, str], None]
 
 _SHARE = 0.5  # of the remaining time, for the first fold of one model
+_CHEAP = 0.002  # of the time limit: a fold that takes less is run even when time is over
 _RACE_FOLDS = 2  # a model is stopped after this many at the earliest
 _RACE_ROWS = 100  # common rows without which no model is stopped
 _RACE_SECONDS = 1.0  # saved at least by stopping a model, which may be useful in a mixture
@@ -102,13 +103,17 @@ def _allow_seconds(
     """Return the time limit of the next fold; 0 if it cannot finish.
 
     Time is reserved for fitting the best model to all rows. A first fold may use half of what
-    remains, so that a slow model leaves some for the others.
+    remains, so that a slow model leaves some for the others. Folds that take next to nothing are
+    always run.
     """
     best = find_best(trials)
     remaining = clock.remaining() - (best.seconds_of_full_fit() if best else 0.0)
     if not one.runs:
         return remaining if is_last else _SHARE * remaining
-    return remaining if one.seconds_of_fold() <= remaining else 0.0
+    seconds = one.seconds_of_fold()
+    if seconds <= _CHEAP * clock.budget:
+        return math.inf
+    return remaining if seconds <= remaining else 0.0
 
 
 def _count_done(one: Trial, n_folds: int) -> int:

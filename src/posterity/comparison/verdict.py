@@ -62,7 +62,7 @@ def verdict(
     else:
         said = [
             *_compare_with_baseline(family[0], baselines),
-            *_say_choice(chosen, family, order, prefer),
+            *_say_choice(chosen, family, order),
         ]
         gained = _state_gain(chosen, baselines)
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
@@ -84,9 +84,7 @@ def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: s
     )
 
 
-def _say_choice(
-    chosen: Result, family: Sequence[Result], order: Sequence[str], prefer: Preference
-) -> list[str]:
+def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) -> list[str]:
     """Write which model to use and why, and how certain the ranking is."""
     best, equals = family[0], choosing.find_equals(family)
     if len(family) == 1:
@@ -96,28 +94,27 @@ def _say_choice(
             f"Use {best.name!r}: it predicts held-out rows better than the second best, "
             f"{family[1].name!r}, by {_format_lead(best, family[1])} in mean log score."
         ]
-    return [_say_choice_among_equals(chosen, equals, order, prefer), *_say_ranking(equals)]
+    return [_say_choice_among_equals(chosen, equals, order), *_say_ranking(equals)]
 
 
-def _say_choice_among_equals(
-    chosen: Result, equals: Sequence[Result], order: Sequence[str], prefer: Preference
-) -> str:
+def _say_choice_among_equals(chosen: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
     """Write which of several equally good models was chosen, and by which rule."""
     best = equals[0]
     if chosen is not best:
         return (
-            f"Use {chosen.name!r}: it is the simplest of {len(equals)} models that do not differ "
-            f"significantly on held-out rows; the highest mean log score is that of "
-            f"{best.name!r}, by {_format_lead(best, chosen)} (choose it with --prefer best)."
+            f"Use {chosen.name!r}: it is the simplest model within one standard error of the "
+            f"highest mean log score, that of {best.name!r}, which is ahead by "
+            f"{_format_lead(best, chosen)} (choose it with --prefer best)."
         )
     names = _join_words(_limit_names([repr(one.name) for one in equals[1:]]))
     verb = "is" if len(equals) == 2 else "are"
     simplest = min(equals, key=lambda one: order.index(one.name))
+    simple = choosing.choose_model(equals, order=order)
+    also = f"{simplest.name!r} is the simplest of them"
     if simplest is best:
         also = "it is also the simplest of them"
-    else:
-        rule = " (choose it with --prefer simple)" if prefer == "best" else ""
-        also = f"{simplest.name!r} is the simplest of them{rule}"
+    elif simple is not best:
+        also = f"--prefer simple chooses {simple.name!r}"
     return (
         f"Use {best.name!r}: it predicts held-out rows best, although {names} {verb} not "
         f"significantly worse; {also}."

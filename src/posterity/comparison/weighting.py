@@ -8,7 +8,7 @@ from posterity.arrays import Array
 
 _MAX_ITERATIONS = 100
 _TOLERANCE = 1e-9  # of the log score, in nats per row
-_LEAST = 1e-2  # smaller weights are set to zero
+_PRICE = 2.0  # nats that a model must add to the log score of all rows to be kept
 _RIDGE = 1e-10  # of the curvature: models that agree on all rows make it singular
 
 
@@ -18,7 +18,8 @@ def learn_weights(log_prob: Array) -> Array:
     The problem is concave: maximise mean_n log sum_k w_k p_nk over weights that are not negative
     and sum to 1. With the sum of the weights subtracted in place of the constraint the maximum is
     the same, and every Newton step is a least-squares problem over weights that are not negative.
-    Weights below 0.01 are set to zero, since each costs a model to fit and to store.
+    A model that adds less than two nats to the log score of all rows together has no weight: so
+    much is gained by chance, and each costs a fit.
 
     Parameters
     ----------
@@ -29,21 +30,34 @@ def learn_weights(log_prob: Array) -> Array:
     --------
     >>> import numpy as np
     >>> from posterity.comparison.weighting import learn_weights
-    >>> p = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]])
+    >>> p = np.repeat([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]], 20, axis=0)
     >>> learn_weights(np.log(p)).round(3)
-    array([0.847, 0.153])
+    array([0.708, 0.292])
     """
     p = np.exp(log_prob - log_prob.max(axis=1, keepdims=True))
-    w = _maximise(p)
-    kept = w >= min(_LEAST, float(w.max()))
-    if not kept.all():
-        w = np.zeros(len(w))
-        w[kept] = _maximise(p[:, kept])
-    return w / w.sum()
+    kept = np.arange(p.shape[1])
+    w = maximise_score(p)
+    while len(kept) > 1:
+        fewer = np.delete(np.arange(len(kept)), int(np.argmin(w)))
+        smaller = maximise_score(p[:, kept[fewer]])
+        with np.errstate(divide="ignore"):
+            lost = np.sum(np.log(p[:, kept] @ w)) - np.sum(np.log(p[:, kept[fewer]] @ smaller))
+        if not lost < _PRICE:
+            break
+        kept, w = kept[fewer], smaller
+    weights = np.zeros(p.shape[1])
+    weights[kept] = w
+    return weights
 
 
-def _maximise(p: Array) -> Array:
-    """Return the weights at the maximum, by Newton steps with a line search."""
+def maximise_score(p: Array) -> Array:
+    """Return the weights at the maximum, by Newton steps with a line search.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n, K)
+        Probabilities of the observed values, those of a row up to a common factor.
+    """
     n, K = p.shape
     w = np.full(K, 1.0 / K)
     for _ in range(_MAX_ITERATIONS):
