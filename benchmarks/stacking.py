@@ -43,8 +43,8 @@ DRAWN = {
 NOTE = (
     "Log scores in nats per row, differences with their standard errors over rows. *Held out*: the "
     "mixture less the best model, in cross-validation of 240 rows. *New rows*: the mixture, and "
-    "the choices of --prefer simple within two standard errors and within one, each less the "
-    "model of the highest cross-validated score, on new rows."
+    "the simplest model within two standard errors of the best and within one (--prefer simple), "
+    "each less the model of the highest cross-validated score, on new rows."
 )
 
 
@@ -95,12 +95,11 @@ def _summarise(
     single = [one for one in found.results if one.name != "stack"]
     best = next(one for one in single if not one.baseline)
     stack = next((one for one in found.results if one.name == "stack"), None)
-    simple = choosing.choose_model(single, order=order)
     base = later[best.name].log_prob
     line: dict[str, Any] = {
         "best": best.name,
-        "simple": simple.name,
-        "simple_1": _choose_within_one_error(single, order).name,
+        "simple": _choose_simple(single, order, 2.0).name,
+        "simple_1": _choose_simple(single, order, 1.0).name,
     }
     line["simple_gain"] = _difference(later[line["simple"]].log_prob, base)
     line["simple_1_gain"] = _difference(later[line["simple_1"]].log_prob, base)
@@ -118,15 +117,10 @@ def _summarise(
     return line
 
 
-def _choose_within_one_error(results: list[Result], order: list[str]) -> Result:
-    """The simplest model that is less than one standard error behind the best."""
+def _choose_simple(results: list[Result], order: list[str], errors: float) -> Result:
+    """The simplest model that is less than so many standard errors behind the best."""
     family = [one for one in results if not one.baseline]
-    leads = [measuring.compute_lead(family[0].held_out, one.held_out) for one in family]
-    near = [
-        one
-        for one, (lead, error) in zip(family, leads, strict=True)
-        if lead <= max(error, choosing.IRRELEVANT)
-    ]
+    near = [one for one in family if not choosing.is_better(family[0], one, errors=errors)]
     return min(near, key=lambda one: order.index(one.name))
 
 

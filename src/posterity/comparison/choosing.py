@@ -11,7 +11,7 @@ from posterity.comparison.results import HeldOut, Preference, Result
 
 _SURE = 2.0  # standard errors by which distinguishable models differ
 _NEAR = 1.0  # standard errors behind the best within which the simplest model is chosen
-IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
+_IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
 HARDLY = 1e-3
 """Leads over a baseline below this are irrelevant in practice, in nats per row."""
 
@@ -56,7 +56,7 @@ def find_equals(family: Sequence[Result]) -> list[Result]:
 
 
 def is_better(
-    ahead: Result, behind: Result, *, least: float = IRRELEVANT, errors: float = _SURE
+    ahead: Result, behind: Result, *, least: float = _IRRELEVANT, errors: float = _SURE
 ) -> bool:
     """Return whether a model is ahead by two standard errors and a relevant amount."""
     mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
