@@ -32,6 +32,7 @@ def compare(
     time: str | None = None,
     groups: str | None = None,
     blocks: Sequence[str] = (),
+    gap: int | str | None = None,
     folds: int = 5,
     seed: int = 0,
     budget: float | None = None,
@@ -58,6 +59,9 @@ def compare(
         Column with the group of each row, such as a patient: whole groups are held out.
     blocks : sequence of two str
         Columns with the coordinates of the rows: whole regions are held out.
+    gap : int or str, optional
+        With ``time``: how many different times, or for dates which length of time, such as "7d",
+        are left out before the held-out rows.
     folds, seed : int
         Number of folds, and random seed.
     budget : float, optional
@@ -104,7 +108,14 @@ def compare(
         *_choose_models(sample, schema, models, seed),
     )
     found = comparison.compare(
-        sample.frame, schema, chosen, folds=folds, seed=seed, budget=budget, prefer=prefer
+        sample.frame,
+        schema,
+        chosen,
+        folds=folds,
+        seed=seed,
+        budget=budget,
+        prefer=prefer,
+        holdout=comparison.Holdout.from_schema(schema, folds=folds, seed=seed, gap=gap),
     )
     sentences = (*notes, *tables.describe_schema(schema, sample.frame))
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
@@ -240,4 +251,5 @@ def _choose_models(
         names=models,
         n_classes=max(2, len(schema.classes)),
         seed=seed,
+        role=comparison.Holdout.from_schema(schema).kind,
     )

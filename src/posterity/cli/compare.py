@@ -132,6 +132,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
         *_list_skipped_models(found),
     )
     voice.say("", found.verdict)
+    voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
 
 
 def _describe_stack(found: comparison.Comparison) -> Iterator[str]:
@@ -197,6 +198,7 @@ def _build_json(plan: CompareRequest, table: Table, found: comparison.Comparison
         "winner": found.best.name,
         "prefer": found.prefer,
         "verdict": found.verdict,
+        "holdout": found.holdout.kind,
         "scope": found.scope,
         "cautions": list(found.cautions),
         "models": [scores.as_json(result) for result in found.results],

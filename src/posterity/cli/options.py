@@ -44,6 +44,16 @@ def parse_duration(text: str | float) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def parse_gap(text: str | int) -> int | str:
+    """Parse a gap: a number of times, or a length of time such as 7d."""
+    from posterity.comparison.holdout import parse_gap
+
+    try:
+        return parse_gap(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def parse_row_limit(text: str | int) -> int | None:
     """Parse a number of rows; return None for all."""
     if str(text).strip().lower() == "all":
@@ -214,6 +224,18 @@ Blocks = Annotated[
         "--blocks",
         metavar="X,Y",
         help="Two columns with the coordinates of each row: whole regions are held out.",
+        rich_help_panel=_DEPENDENCE,
+        show_default=False,
+    ),
+]
+Gap = Annotated[
+    str | None,
+    typer.Option(
+        "--gap",
+        parser=parse_gap,
+        metavar="GAP",
+        help="With --time: how far held-out rows are after the rows that models are fitted to, as "
+        "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
         rich_help_panel=_DEPENDENCE,
         show_default=False,
     ),

@@ -11,6 +11,7 @@ from posterity.comparison import budget as budgets
 from posterity.comparison import choosing, racing, trial
 from posterity.comparison import folds as parting
 from posterity.comparison.candidates import Candidate
+from posterity.comparison.dependence import find_dependence
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import MeasuredRows, rank_inputs
 from posterity.comparison.racing import Progress
@@ -33,11 +34,13 @@ def compare(
     budget: float | None = None,
     report: Progress | None = None,
     prefer: Preference = "simple",
+    holdout: Holdout | None = None,
 ) -> Comparison:
     """Score models by cross-validation, rank them, and fit the chosen one to all rows.
 
-    All models use the same random folds, stratified by class. The encoder of the columns is fitted
-    to the training rows of each fold too. Every model runs the first fold before any runs the
+    All models use the same folds: random ones, stratified by class, unless rows depend on each
+    other by time, group or place. The encoder of the columns is fitted to the training rows of
+    each fold too. Every model runs the first fold before any runs the
     second; from then on, models that are clearly behind run no further. Their mixture is compared
     as "stack", if there are 50 rows or more: its weights maximise the log score, and those in a
     fold are learned from the other folds. A model that fails is skipped, with its message. A
@@ -67,6 +70,10 @@ def compare(
     prefer : "simple" or "best", default="simple"
         Which model to choose among those that do not differ significantly from the best: the
         simplest, or the one with the highest log score.
+    holdout : Holdout, optional
+        Which rows are held out together, instead of ``folds`` and ``seed``. Default: rows that are
+        later, of other groups or in other regions where the schema names such columns, else random
+        ones.
 
     Returns
     -------
@@ -86,10 +93,15 @@ def compare(
     'linear'
     """
     table, clock = tables.as_frame(frame), budgets.Clock(budget)
+    holdout = holdout or Holdout.from_schema(schema, folds=folds, seed=seed)
+    found = find_dependence(table, schema, seed=seed) if holdout.kind == "random" else ()
     ground = ComparisonTask(
         schema,
-        parting.split_table(table, schema, folds, seed),
-        lambda one: tables.TableModel(one.estimator, schema).fit(table),
+        parting.split_table(table, schema, holdout),
+        lambda one: tables.TableModel(one.estimator, schema, one.view).fit(table),
+        holdout,
+        holdout.describe_scope(table, schema, found),
+        tuple(one.sentence for one in found),
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 
@@ -190,7 +202,9 @@ def _rank_winner_inputs(
             len(parts.classes),
             len(fold.y_train),
         )
-        for run, fold in zip(winner.runs, parts.folds, strict=False)  # it may have been stopped
+        for run, fold in zip(  # it may have been stopped
+            winner.runs, parts.as_seen(winner.candidate.view).folds, strict=False
+        )
     ]
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 

@@ -113,13 +113,13 @@ def run_next_fold(
 ) -> None:
     """Run the next fold within a time limit; an error never ends the comparison."""
     number = len(one.runs)
-    fold = parts.folds[number]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
+            fold = parts.folds[number].as_seen(one.candidate.view)
             with budget.limit_time(seconds):
                 if warm_up and not arrays.is_collection(fold.X_train):
-                    _warm_up(one.candidate, parts, seed)
+                    _warm_up(one.candidate, fold, parts.classes, seed)
                 one.runs.append(_run_fold(one.candidate, fold, number, parts.classes, seed))
         except budget.OutOfTime:
             _stop(one, f"out of time, stopped after {_format_seconds(seconds)}", parts)
@@ -174,10 +174,9 @@ def comparable_evidence(estimator: Any) -> float | None:
     return None if is_sparse else getattr(estimator, "log_evidence_", None)
 
 
-def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
+def _warm_up(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> None:
     """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
-    fold = parts.folds[0]
-    groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
+    groups = fold.y_train if classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
     small = replace(
         fold,
@@ -186,10 +185,11 @@ def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
         X_test=fold.X_test[:2],
         y_test=fold.y_test[:2],
         rows=fold.rows[:2],
+        clusters=None,
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        _run_fold(candidate, small, 0, parts.classes, seed)
+        _run_fold(candidate, small, 0, classes, seed)
 
 
 def _run_fold(
@@ -201,7 +201,14 @@ def _run_fold(
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
         fitted = budget.read_clock()
         said = measuring.predict_rows(
-            estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
+            estimator,
+            fold.X_test,
+            fold.y_test,
+            fold.rows,
+            classes=classes,
+            n_train=n,
+            seed=seed,
+            clusters=fold.clusters,
         )
     held_out = replace(said.held_out, folds=np.full(len(fold.rows), number))
     per_row = (budget.read_clock() - fitted) / len(fold.y_test)

@@ -29,6 +29,7 @@ ROOMS = {  # beside the public estimators
     "priors": "Flat Laplace Normal Sparse",
     "trees": "Columns Differences Function Orientations Projections",
     "comparison.stacking": "StackedClassifier StackedRegressor",
+    "comparison.lagged": "LaggedRegressor",
     "designs.dense": "Dense",
     "designs.standardized": "Standardized",
     "designs.statistics": "Statistics",
@@ -99,8 +100,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "tables": """CategoryPart Column DatePart Dropped NumberPart Profile Schema TableEncoder
-        TableModel TrainingRange""",
+    "tables": """CategoryPart Column DatePart Dropped GroupPart NumberPart Profile Schema
+        TableEncoder TableModel TrainingRange""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
 PLACES = {  # a module that files name: the module that holds its things now

@@ -209,6 +209,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
+    "kernels.Columns": complete(complement=False),
     "tables.TableModel": _name_labels,
     "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
     "latent.GPLVM": gather(
