@@ -119,7 +119,7 @@ def run_next_fold(
         try:
             with budget.limit_time(seconds):
                 if warm_up and not arrays.is_collection(fold.X_train):
-                    _warm_up(one.candidate, parts, seed)
+                    _warm_up(one.candidate, fold, parts.classes, seed)
                 one.runs.append(_run_fold(one.candidate, fold, number, parts.classes, seed))
         except budget.OutOfTime:
             _stop(one, f"out of time, stopped after {_format_seconds(seconds)}", parts)
@@ -174,10 +174,9 @@ def comparable_evidence(estimator: Any) -> float | None:
     return None if is_sparse else getattr(estimator, "log_evidence_", None)
 
 
-def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
+def _warm_up(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> None:
     """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
-    fold = parts.folds[0]
-    groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
+    groups = fold.y_train if classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
     small = replace(
         fold,
@@ -189,7 +188,7 @@ def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        _run_fold(candidate, small, 0, parts.classes, seed)
+        _run_fold(candidate, small, 0, classes, seed)
 
 
 def _run_fold(

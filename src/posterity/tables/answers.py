@@ -78,7 +78,8 @@ def _mark_unusual_rows(model: "TableModel", X: Array, name: str) -> list[pl.Seri
     """Return a column with the inputs that are far from all training rows, if the model can."""
     if not hasattr(model, "training_range_"):  # saved by an earlier version, or fitted on workers
         return []
-    reasons = model.training_range_.find_reasons(X, model.encoder_)
+    inputs = X[:, : model.encoder_.n_features_out_]  # without the group of each row
+    reasons = model.training_range_.find_reasons(inputs, model.encoder_)
     return [pl.Series(f"{name}{UNUSUAL}", reasons, dtype=pl.String)]
 
 
