@@ -145,8 +145,8 @@ def test_the_rows_for_which_it_holds_and_cautions_are_named():
     )
     text = said(one, scope="for new rows like these", cautions=("Use --time date.",))
     assert text.endswith(
-        "if rows do not depend on each other. Caution: rows seem to depend on each other, so these "
-        "scores may not hold for new rows."
+        "as they should for new rows like these. Caution: rows seem to depend on each other, so "
+        "these scores may not hold for others."
     )
     assert "can be trusted" not in text
 

@@ -11,7 +11,7 @@ from posterity.comparison.results import Preference, Result
 _NOMINAL = 0.9
 _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
-_CAUTION = "Caution: rows seem to depend on each other, so these scores may not hold for new rows."
+_CAUTION = "Caution: rows seem to depend on each other, so these scores may not hold for others."
 _SHOWN = 3  # equally good models that are named
 _UNLIKELY = 0.02  # models with a smaller probability of being the best are not named
 
@@ -184,7 +184,7 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
         off = f"{100.0 * best.calibration:.2g} %"
         return f"{held}, as they should, but other quantiles have calibration errors of up to {off}"
     if cautious:
-        return f"{held}, as they should{scope} if rows do not depend on each other"
+        return f"{held}, as they should{scope}"
     return f"{held}, so its uncertainty can be trusted{scope}"
 
 
@@ -201,7 +201,7 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
     if gaps.mean() < -allowed:
         return f"{said}, so it is underconfident{scope}"
     if cautious:
-        return f"{said}, as it should{scope} if rows do not depend on each other"
+        return f"{said}, as it should{scope}"
     return f"{said}, so its probabilities can be trusted{scope}"
 
 
