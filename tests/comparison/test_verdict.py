@@ -1,6 +1,7 @@
 """The sentences of the verdict, for every way a comparison can end."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 from support.for_each import for_each
@@ -39,7 +40,17 @@ def of_classes(name, mean, *, stated=0.8, right=0.8, baseline=False):
 
 
 def said(*results, **options):
-    order = ["mean", "boosting", "linear", "forest", "process", "vectors", "units", "ferns"]
+    order = [
+        "mean",
+        "boosting",
+        "linear",
+        "forest",
+        "process",
+        "vectors",
+        "units",
+        "ferns",
+        "stack",
+    ]
     ranked = sorted(results, key=lambda one: -one.log_score)
     return comparison.verdict(ranked, order=order, **options)
 
@@ -100,6 +111,20 @@ def test_one_rule_chooses_among_equals_and_is_named():
         "Use 'process': it predicts held-out rows best, although 'forest' and 'linear' are not "
         "significantly worse; --prefer simple chooses 'linear'."
     )
+
+
+def test_a_mixture_is_chosen_only_if_it_is_significantly_better():
+    forest = of_numbers("forest", -1.0)
+    mixture = replace(of_numbers("stack", -0.985, spread=0.2), weights=(("forest", 1.0),))
+    order = ["forest", "stack"]
+    assert choosing.choose_model([mixture, forest], order=order) is forest
+    assert choosing.choose_model([mixture, forest], order=order, prefer="best") is mixture
+    assert said(mixture, forest).startswith(
+        "Use 'forest': it is the best single model; the mixture 'stack' is ahead of it by 0.015 +- "
+        "0.01 in mean log score, and not significantly ahead of it (choose it with --prefer best)."
+    )
+    ahead = replace(of_numbers("stack", -0.97, spread=0.2), weights=(("forest", 1.0),))
+    assert choosing.choose_model([ahead, forest], order=order) is ahead
 
 
 def test_the_uncertainty_of_the_ranking_is_stated_where_it_is_uncertain():

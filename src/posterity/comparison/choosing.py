@@ -34,15 +34,28 @@ def choose_model(
     prefer : "simple" or "best", default="simple"
         "simple": the simplest model that is at most one standard error of the paired difference,
         or 0.01 nats per row, behind the best one, and significantly better than a constant
-        prediction if the best one is. "best": the highest log score.
+        prediction if the best one is; a mixture of models only if it is better than each of them
+        by two standard errors. "best": the highest log score.
     """
     family = [one for one in results if not one.baseline]
     if prefer == "best":
         return family[0]
+    family = _drop_needless_mixture(family)
     near = [one for one in family if not is_better(family[0], one, errors=_NEAR)]
     constant = find_constant(results)
     helping = [one for one in near if constant and is_better(one, constant, least=HARDLY)]
     return min(helping or near, key=lambda one: order.index(one.name))
+
+
+def find_best_single(family: Sequence[Result]) -> Result:
+    """Return the best model that is not a mixture of others."""
+    return next((one for one in family if not one.weights), family[0])
+
+
+def _drop_needless_mixture(family: Sequence[Result]) -> list[Result]:
+    """Drop the mixture unless it is significantly better than the best single model."""
+    single = find_best_single(family)
+    return [one for one in family if not one.weights or is_better(one, single)]
 
 
 def find_constant(results: Sequence[Result]) -> Result | None:

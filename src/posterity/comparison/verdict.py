@@ -100,6 +100,8 @@ def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) 
 def _say_choice_among_equals(chosen: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
     """Write which of several equally good models was chosen, and by which rule."""
     best = equals[0]
+    if best.weights and not chosen.weights:
+        return _say_choice_beside_mixture(chosen, best, choosing.find_best_single(equals))
     if chosen is not best:
         return (
             f"Use {chosen.name!r}: it is the simplest model within one standard error of the "
@@ -118,6 +120,20 @@ def _say_choice_among_equals(chosen: Result, equals: Sequence[Result], order: Se
     return (
         f"Use {best.name!r}: it predicts held-out rows best, although {names} {verb} not "
         f"significantly worse; {also}."
+    )
+
+
+def _say_choice_beside_mixture(chosen: Result, mixture: Result, single: Result) -> str:
+    """Write that a single model was chosen although the mixture has the highest score."""
+    what = "the best single model"
+    if chosen is not single:
+        what = (
+            f"the simplest model within one standard error of the best single one, {single.name!r}"
+        )
+    return (
+        f"Use {chosen.name!r}: it is {what}; the mixture {mixture.name!r} is ahead of it by "
+        f"{_format_lead(mixture, chosen)} in mean log score, and not significantly ahead of "
+        f"{'it' if chosen is single else 'the latter'} (choose it with --prefer best)."
     )
 
 
