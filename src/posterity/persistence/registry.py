@@ -35,6 +35,7 @@ ROOMS = {  # beside the public estimators
     "inference.averaging": "PosteriorMixture",
     "inference.conjugate": "LinearProblem WeightPosterior",
     "inference.conjugate.averaged": "AveragedPosterior",
+    "inference.conjugate.subsets": "SubsetAverage",
     "inference.dirichlet": "Table",
     "inference.inducing": "InducingPosterior",
     "inference.kernel_clusters": "Clusters",
