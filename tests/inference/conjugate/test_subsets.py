@@ -50,16 +50,16 @@ def integrate_subsets(X, y, queries, kept, noise_variance=None):
 
 @for_each("noise_variance", [None, 0.7])
 def test_predictions_are_those_of_all_subsets_and_ratios(noise_variance):
-    X, y, queries, _ = draw(np.random.default_rng(21), n=14)
+    X, y, queries, _ = draw(np.random.default_rng(20), n=14)
     model = SparseLinearRegression(fit_intercept=False, noise_variance=noise_variance).fit(X, y)
     assert len(model.relevance_) == 2
     assert len(model.posterior_.parts) > 1
     dense = integrate_subsets(X, y, queries, model.relevance_.tolist(), noise_variance)
-    np.testing.assert_allclose(model.predict_dist(queries).pdf(VALUES), dense, rtol=0.03, atol=2e-4)
+    np.testing.assert_allclose(model.predict_dist(queries).pdf(VALUES), dense, rtol=0.01, atol=1e-4)
 
 
 def test_joint_moments_and_samples_are_those_of_the_predictions():
-    X, y, queries, _ = draw(np.random.default_rng(21), n=14)
+    X, y, queries, _ = draw(np.random.default_rng(20), n=14)
     model = SparseLinearRegression().fit(X, np.column_stack([y, X[:, 0] - y]))
     assert len(model.posterior_.parts) > 1
     mean, std = model.predict(queries, return_std=True)
