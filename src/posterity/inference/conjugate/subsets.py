@@ -1,18 +1,16 @@
 """The posterior of a linear model, averaged over which of its columns have a weight.
 
 Columns that were chosen for the rows at hand explain too much of them. The average is over subsets
-of the chosen columns, each with its variances averaged over: found by leaving out columns one by
-one, of every subset on the way and of those it was compared with (docs/decisions/0080).
+of the chosen columns, each with its variances averaged over (docs/decisions/0080).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from posterity import designs, distributions
@@ -22,10 +20,8 @@ from posterity.inference.conjugate.averaged import AveragedPosterior
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.variance_points import VariancePoints, find_variance_points
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
 
-_MOST_LEFT_OUT = 8  # columns, the weakest: 37 subsets at most
-_HOPELESS = 12.0  # nats below the best subset, from which fewer columns would not recover
-_NEGLIGIBLE = 7.0  # nats below the best subset, which is a weight of a thousandth
 _N_POINTS = 3  # of the variances of a subset: subsets differ by more than these
 _FEWEST_ROWS = 4  # with which predictions that are averaged have a variance
 
@@ -122,7 +118,7 @@ ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior | SubsetAver
 class Subset:
     """Some of the columns, with points of the variances of their weights and of the noise."""
 
-    kept: NDArray[np.bool_]  # (M,)
+    kept: Mask  # (M,)
     problem: LinearProblem
     points: VariancePoints
     log_probability: float  # of the rows and the subset, up to a constant that subsets share
@@ -144,26 +140,13 @@ class ColumnSubsets:
         # Each column has a weight, and may be in or out; noise and prior have a variance.
         if count < _FEWEST_ROWS or not is_worthwhile(count, 2 * M + 2):
             return at_maximum
-        subsets = list(self._find_subsets(_find_weakest(at_maximum)))
+        subsets = list(explore_subsets(self._evaluate, at_maximum, M))
         log_w = np.array([one.log_probability for one in subsets])
-        kept = np.flatnonzero(log_w >= np.max(log_w) - _NEGLIGIBLE)
+        kept = np.flatnonzero(log_w >= np.max(log_w) - NEGLIGIBLE)
         parts = tuple(self._average_points(subsets[i]) for i in kept)
         return SubsetAverage(at_maximum, parts, log_w[kept] - logsumexp(log_w[kept]))
 
-    def _find_subsets(self, weakest: NDArray[np.intp]) -> Iterator[Subset]:
-        """All columns, and subsets with ever fewer of the weakest, while these are probable."""
-        current = self._evaluate(np.ones(len(self.scale), dtype=np.bool_))
-        best = current.log_probability
-        yield current
-        while current.log_probability >= best - _HOPELESS and np.any(current.kept[weakest]):
-            level = [
-                self._evaluate(_leave_out(current.kept, i)) for i in weakest if current.kept[i]
-            ]
-            yield from level
-            current = max(level, key=lambda one: one.log_probability)
-            best = max(best, current.log_probability)
-
-    def _evaluate(self, kept: NDArray[np.bool_]) -> Subset:
+    def _evaluate(self, kept: Mask) -> Subset:
         m = int(np.sum(kept))
         problem = reduce_statistics(
             self.statistics,
@@ -187,17 +170,3 @@ class ColumnSubsets:
         return AveragedPosterior.of_points(
             WeightPosterior(subset.problem, noise, prior), subset.points
         )
-
-
-def _find_weakest(posterior: WeightPosterior) -> NDArray[np.intp]:
-    """The columns whose weights are known least to differ from zero, some at most."""
-    M = len(posterior.problem.scale)
-    f = posterior.combine(np.eye(M), np.zeros(M))
-    strength = np.sum(f.mean**2 / f.covariance.diagonal(axis1=1, axis2=2).T, axis=1)
-    return np.argsort(strength)[:_MOST_LEFT_OUT]
-
-
-def _leave_out(kept: NDArray[np.bool_], i: int) -> NDArray[np.bool_]:
-    fewer = kept.copy()
-    fewer[i] = False
-    return fewer
