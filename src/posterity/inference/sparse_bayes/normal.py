@@ -25,7 +25,12 @@ from posterity.designs.candidates import CandidateBlock
 from posterity.inference.sparse_bayes import sequential
 from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.sparse_bayes.problem import COST, Chosen, Places, SparseProblem
-from posterity.inference.sparse_bayes.sequential import KNOWN, LEARNED, Moments
+from posterity.inference.sparse_bayes.sequential import (
+    KNOWN,
+    LEARNED,
+    Moments,
+    PosteriorFactor,
+)
 
 _SHORTLIST = 80  # columns that join at a time
 _COOLER = (0.6, 0.3)  # of the noise that was learned
@@ -34,11 +39,13 @@ _MOST_COOL_TOL = 0.3
 _EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns were found
 _COLD = 0.02  # of the targets' mean square
 _COLD_COLUMNS = 100  # which is enough for a start
+_LOST = 40.0  # nats below the best, from which a climb in smaller noise does not come back
 _REHEATS = 9
 _EXPENSIVE = 5000  # weights, from which there are no more reheats
 _WORTHWHILE = 1.0  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
 _ROOM = 64
+_FEW_VALUES = 600_000  # of a block, whose own products are then cheaper at once than in pieces
 
 
 def select_normal(
@@ -82,9 +89,10 @@ def select_normal(
     search = _NormalSearch(candidates, targets, problem)
     best = search.start(start, noise)
     if K:
-        best = search.climb(best, noise, tol)
-        limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
-        best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
+        with linalg.limit_threads(candidates.n_rows):
+            best = search.climb(best, noise, tol)
+            limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
+            best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
     return _to_chosen(best, targets.log_alone(noise.kind), best.n_iter < problem.max_iter)
 
 
@@ -115,20 +123,17 @@ class _NormalSearch:
 
     def evaluate(self, columns: WorkingColumns, noise: NoiseModel, n_iter: int) -> SearchPoint:
         """The value of columns that are all in."""
-        value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
+        moments = noise.moments(columns, self.targets)
+        value = sequential.evidence(moments, columns.h, columns.factor.L)
         return SearchPoint(
             columns, value + self.problem.prior.log_density_of_choice(columns.h), n_iter
         )
 
-    def climb(
-        self, point: SearchPoint, noise: NoiseModel, tol: float, most: float = np.inf
-    ) -> SearchPoint:
-        """The end of the path, or where it comes to have the most columns that it may."""
+    def climb(self, point: SearchPoint, noise: NoiseModel, tol: float) -> SearchPoint:
+        """The end of the path."""
         end = point
         for further in self.path(point, noise, tol):
             end = further
-            if len(end.columns) >= most:
-                break
         return end
 
     def path(self, point: SearchPoint, noise: NoiseModel, tol: float) -> Iterator[SearchPoint]:
@@ -185,10 +190,13 @@ class _NormalSearch:
     ) -> SearchPoint:
         """By way of noise known to be that."""
         known, K = NoiseModel(KNOWN, variance), len(variance)
+        learned, again = NoiseModel.for_learning(K), point
         start = self.evaluate(point.columns, known, point.n_iter)
-        hot = self.climb(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL), most)
-        learned = NoiseModel.for_learning(K)
-        return self.climb(self.evaluate(hot.columns, learned, hot.n_iter), learned, tol)
+        for hot in self.path(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL)):
+            again = self.evaluate(hot.columns, learned, hot.n_iter)
+            if len(hot.columns) >= most or again.value < point.value - K * _LOST:
+                break
+        return again if again is point else self.climb(again, learned, tol)
 
     def _path_within(
         self, view: BlockProducts, point: SearchPoint, noise: NoiseModel, tol: float, bar: float
@@ -196,19 +204,31 @@ class _NormalSearch:
         """The part of the path that one block offers, by candidates that gain more than the bar."""
         end = point
         while end.n_iter < self.problem.max_iter:
-            gains = view.gains(end.columns, noise, self.problem)
-            working = view.join_columns(end.columns, _best_columns(gains, bar))
-            moments = noise.moments(working, self.targets)
-            steps = sequential.maximise_evidence(moments, working.h, self.problem.prior, tol=tol)
-            further = self.evaluate(working.with_precisions(steps.h), noise, end.n_iter + 1)
+            view.learn_products(end.columns)  # the only large product of this loop
+            with linalg.limit_threads(len(end.columns)):
+                further = self._join_best(view, end, noise, tol, bar)
             if further.value <= end.value:
                 return
             yield further
             end = further
 
+    def _join_best(
+        self, view: BlockProducts, end: SearchPoint, noise: NoiseModel, tol: float, bar: float
+    ) -> SearchPoint:
+        """The best columns of a block join; steps among them and those that are in."""
+        gains = view.gains(end.columns, noise, self.problem)
+        working = view.join_columns(end.columns, _best_columns(gains, bar))
+        moments = noise.moments(working, self.targets)
+        steps = sequential.maximise_evidence(
+            moments, working.h, self.problem.prior, tol=tol, factor=end.columns.factor
+        )
+        return self.evaluate(working.with_precisions(steps.h), noise, end.n_iter + 1)
+
     @cached_property
     def _held_block(self) -> BlockProducts:
-        return BlockProducts(next(self.candidates.blocks()), self.targets)
+        block = next(self.candidates.blocks())
+        few = self.candidates.n_rows * self.candidates.n_columns <= _FEW_VALUES
+        return BlockProducts(block, self.targets, at_once=few)
 
 
 def _best_columns(gains: Array, bar: float) -> Places:
@@ -252,7 +272,7 @@ class WorkingColumns:
 
     places: Places  # (w,)
     h: Array  # (w,)
-    Zt: Array  # (w, N): standardised columns, as rows
+    Zt: Array | None  # (w, N): standardised columns, as rows; None: their products are known
     A: Array  # (w, w): Z^T W Z
     B: Array  # (w, K): Z^T W Y
     center: Array  # (w,)
@@ -268,10 +288,14 @@ class WorkingColumns:
     def __len__(self) -> int:
         return len(self.places)
 
+    @cached_property
+    def factor(self) -> PosteriorFactor:
+        """Of the posterior precision of the weights, all of them in."""
+        return PosteriorFactor.from_precision(self.A + np.diag(self.h))
+
     def noise_variance(self, targets: NormalTargets) -> Array:
         """The best for these columns, (K,), all of them in."""
-        L = linalg.cholesky(self.A + np.diag(self.h), max_jitter=0.0)
-        E = targets.E - linalg.quadratic_form(L, self.B)
+        E = targets.E - np.sum((self.factor.L_inverse @ self.B) ** 2, axis=0)
         return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
 
     def with_precisions(self, h: Array) -> WorkingColumns:
@@ -280,8 +304,9 @@ class WorkingColumns:
         if len(i) == len(h):
             return replace(self, h=h)
         A = self.A[np.ix_(i, i)]
+        Zt = None if self.Zt is None else self.Zt[i]
         return WorkingColumns(
-            self.places[i], h[i], self.Zt[i], A, self.B[i], self.center[i], self.scale[i]
+            self.places[i], h[i], Zt, A, self.B[i], self.center[i], self.scale[i]
         )
 
     def join(self, other: WorkingColumns, G: Array) -> WorkingColumns:
@@ -289,7 +314,7 @@ class WorkingColumns:
         return WorkingColumns(
             np.concatenate([self.places, other.places]),
             np.concatenate([self.h, other.h]),
-            np.concatenate([self.Zt, other.Zt]),
+            None if self.Zt is None or other.Zt is None else np.concatenate([self.Zt, other.Zt]),
             np.block([[self.A, G], [G.T, other.A]]),
             np.concatenate([self.B, other.B]),
             np.concatenate([self.center, other.center]),
@@ -300,34 +325,42 @@ class WorkingColumns:
 class BlockProducts:
     """A block of candidates, and their products with every column that ever was in."""
 
-    def __init__(self, block: CandidateBlock, targets: NormalTargets) -> None:
+    def __init__(
+        self, block: CandidateBlock, targets: NormalTargets, *, at_once: bool = False
+    ) -> None:
         self._block, self._targets = block, targets
         self._square = block.squares(targets.row_weights())
         self._B = block.project(targets.WY)
         self._row: dict[int, int] = {}  # of a place, in the products
         self._products = np.empty((_ROOM, len(block.places)))
+        self._at_once = at_once  # all products of the block with itself
+        if at_once:
+            self._row = {int(place): i for i, place in enumerate(block.places)}
+            Zt = np.ascontiguousarray(block.copy_to_host().T)
+            self._products = Zt @ targets.weight_columns(Zt)
+
+    def learn_products(self, columns: WorkingColumns) -> None:
+        """Multiply the block with those of the columns that have not been in before."""
+        new = [i for i, place in enumerate(columns.places) if int(place) not in self._row]
+        if not new or columns.Zt is None:
+            return
+        first = len(self._row)
+        self._row |= {int(columns.places[i]): first + j for j, i in enumerate(new)}
+        self._products = _grow_rows(self._products, len(self._row))
+        G = self._block.project(self._targets.weight_columns(columns.Zt[new]))
+        self._products[first : len(self._row)] = G.T
 
     def products(self, columns: WorkingColumns) -> Array:
         """Z_in^T W Z, (m, b)."""
-        new = [i for i, place in enumerate(columns.places) if int(place) not in self._row]
-        if new:
-            first = len(self._row)
-            self._row |= {int(columns.places[i]): first + j for j, i in enumerate(new)}
-            self._products = _grow_rows(self._products, len(self._row))
-            G = self._block.project(self._targets.weight_columns(columns.Zt[new]))
-            self._products[first : len(self._row)] = G.T
+        self.learn_products(columns)
         return self._products[[self._row[int(place)] for place in columns.places]]
 
     def sparsity_and_quality(self, columns: WorkingColumns) -> tuple[Array, Array, Array]:
         """S (b,) and Q (b, K) of every column beside those that are in, and E (K,) that is left."""
-        G = self.products(columns)
-        L = linalg.cholesky(columns.A + np.diag(columns.h), max_jitter=0.0)
-        # There are many more candidates than columns: a product with the inverse of a small factor
-        # is two or three times faster than substitution.
-        T = linalg.solve_lower(L, np.eye(len(L))) @ G
-        mu = linalg.solve_cholesky(L, columns.B)
+        G, L_inverse = self.products(columns), columns.factor.L_inverse
+        T, t = L_inverse @ G, L_inverse @ columns.B
         S = self._square - np.einsum("mb,mb->b", T, T)
-        return S, self._B - G.T @ mu, self._targets.E - np.sum(columns.B * mu, axis=0)
+        return S, self._B - T.T @ t, self._targets.E - np.sum(t * t, axis=0)
 
     def gains(self, columns: WorkingColumns, noise: NoiseModel, problem: SparseProblem) -> Array:
         """What each column of the block that is out would gain, (b,)."""
@@ -348,8 +381,13 @@ class BlockProducts:
 
     def join_columns(self, columns: WorkingColumns, within: Places) -> WorkingColumns:
         """The columns in use, and some of the block that are out."""
-        offered = self._block.select(within)
-        out = WorkingColumns.from_block(offered, np.full(len(within), np.inf), self._targets)
+        h, block = np.full(len(within), np.inf), self._block
+        if self._at_once:
+            A, B = self._products[np.ix_(within, within)], self._B[within]
+            center, scale = block.center[within], block.scale[within]
+            out = WorkingColumns(block.places[within], h, None, A, B, center, scale)
+        else:
+            out = WorkingColumns.from_block(block.select(within), h, self._targets)
         return columns.join(out, self.products(columns)[:, within])
 
 
