@@ -8,6 +8,7 @@ from sparse_support import select_normal
 from support.for_each import for_each
 
 from posterity import designs, kernels, priors
+from posterity.inference.sparse_bayes import block_products
 from posterity.inference.sparse_bayes import normal as sparse_normal
 from posterity.inference.sparse_bayes import sequential as sparse_sequential
 from posterity.inference.sparse_bayes.problem import SparseProblem
@@ -89,7 +90,7 @@ def test_the_value_is_no_smaller_beside_any_single_change():
 def _columns(Z, Y, places, h):
     source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
     targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
-    return sparse_normal.WorkingColumns.from_block(source.take_columns(places), h, targets)
+    return block_products.WorkingColumns.from_block(source.take_columns(places), h, targets)
 
 
 @for_each("weighted", [True, False])
@@ -104,15 +105,15 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     targets = sparse_normal.NormalTargets.from_outputs(
         Y_raw, weights, centred=True, noise_variance=np.ones(3)
     )
-    view = sparse_normal.BlockProducts(next(source.blocks()), targets)
+    view = block_products.BlockProducts(next(source.blocks()), targets)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
-    empty = sparse_normal.WorkingColumns.from_block(
+    empty = block_products.WorkingColumns.from_block(
         source.take_columns(np.arange(0)), np.ones(0), targets
     )
-    view.gains(empty, sparse_normal.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
+    view.gains(empty, block_products.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
     for places in ([3, 20], [20, 31, 3], [5]):  # products that were kept serve in any order
         h = np.arange(1.0, 1.0 + len(places))
-        columns = sparse_normal.WorkingColumns.from_block(
+        columns = block_products.WorkingColumns.from_block(
             source.take_columns(np.array(places)), h, targets
         )
         used = Z[:, places]
@@ -139,7 +140,7 @@ def test_the_value_never_decreases_on_the_way(limit_bytes, degrees_of_freedom, m
     search = sparse_normal._NormalSearch(
         source, targets, SparseProblem(priors.Sparse(degrees_of_freedom), max_iter=100)
     )
-    noise = sparse_normal.NoiseModel.for_learning(2)
+    noise = block_products.NoiseModel.for_learning(2)
     start = search.start(None, noise)
     values = [start.value, *(p.value for p in search.path(start, noise, 1e-3))]
     assert len(values) > 2
@@ -306,8 +307,8 @@ def test_gains_told_are_gains_made():
     columns = _columns(Z, Y, np.array([10, 40]), np.array([0.5, 2.0]))
     source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
     targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
-    view = sparse_normal.BlockProducts(next(source.blocks()), targets)
-    noise = sparse_normal.NoiseModel.for_learning(1)
+    view = block_products.BlockProducts(next(source.blocks()), targets)
+    noise = block_products.NoiseModel.for_learning(1)
     gains = view.gains(columns, noise, SparseProblem(CLASSICAL))
     assert gains[10] == gains[40] == 0.0
     best = int(np.argmax(gains))
@@ -346,6 +347,6 @@ def test_the_noise_that_is_learned_is_never_less_than_rounding():
     block = next(
         designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True).blocks()
     )
-    columns = sparse_normal.WorkingColumns.from_block(block, np.array([1e-300]), targets)
+    columns = block_products.WorkingColumns.from_block(block, np.array([1e-300]), targets)
     least = sparse_sequential.LEAST_NOISE * targets.E / targets.n
     np.testing.assert_allclose(columns.noise_variance(targets), least)
