@@ -93,8 +93,8 @@ def _columns(Z, Y, places, h):
     return block_products.WorkingColumns.from_block(source.take_columns(places), h, targets)
 
 
-@for_each("weighted", [True, False])
-def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
+@for_each("weighted, at_once", [(True, False), (False, False), (True, True)])
+def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted, at_once):
     rng = np.random.default_rng(2)
     Z_raw, Y_raw = smooth(rng, N=40, K=3)
     w = rng.uniform(0.2, 3.0, size=40) if weighted else np.ones(40)
@@ -105,7 +105,7 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
     targets = sparse_normal.NormalTargets.from_outputs(
         Y_raw, weights, centred=True, noise_variance=np.ones(3)
     )
-    view = block_products.BlockProducts(next(source.blocks()), targets)
+    view = block_products.BlockProducts(next(source.blocks()), targets, at_once=at_once)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
     empty = block_products.WorkingColumns.from_block(
         source.take_columns(np.arange(0)), np.ones(0), targets
@@ -125,6 +125,9 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted):
         np.testing.assert_allclose(E, np.sum(Y * solved[:, 40:], axis=0), rtol=1e-9)
         np.testing.assert_allclose(columns.A, used.T @ (w[:, None] * used), rtol=1e-9)
         np.testing.assert_allclose(view.products(columns), used.T @ (w[:, None] * Z), atol=1e-9)
+        joined = Z[:, [*places, 7, 30]]
+        A = view.join_columns(columns, np.array([7, 30])).A
+        np.testing.assert_allclose(A, joined.T @ (w[:, None] * joined), atol=1e-9)
 
 
 @pytest.mark.parametrize("limit_bytes", [2**29, 120 * 8 * 30])
