@@ -216,7 +216,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self._fitted = models.VectorFit.from_posterior(found, posterior, search, kept=kept)
         if averages and nearest and len(self.classes_) == 2 and kept is None:
             average = average_vectors(posterior)
-            if average is not posterior:
+            if average is not None:
                 self._fitted = self._fitted.with_average(average)
         return self
 

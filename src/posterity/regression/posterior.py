@@ -40,7 +40,7 @@ class PosteriorModel(models.WeightedModel, LinearModel):
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
         noise = models.check_variance(self.noise_variance, "noise_variance")
-        given = {
+        given: dict[str, Any] = {
             "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             "noise_variance": 1.0 if self._known_noise else noise,

@@ -55,7 +55,8 @@ class VectorSubsets:
 
     def evaluate(self, kept: Mask) -> VectorSubset:
         """Fit a subset at all prior variances; a single fit where no vector is in use."""
-        m, fits = int(np.sum(kept)), []
+        m = int(np.sum(kept))
+        fits: list[LaplaceFit] = []
         variances = _LOG_VARIANCES if m else np.zeros(1)
         for log_variance in variances:
             start = fits[-1].weights.W if fits else None
@@ -79,8 +80,8 @@ class VectorSubsets:
         return replace(self.best, precision=precision, fit=variational.find_nearest_normal(fit))
 
 
-def average_vectors(best: SparsePosterior) -> SparsePosterior | PosteriorMixture:
-    """The mixture over subsets of vectors and their prior variance, where rows are few.
+def average_vectors(best: SparsePosterior) -> PosteriorMixture | None:
+    """The mixture over subsets of vectors and their prior variance; None where rows are many.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def average_vectors(best: SparsePosterior) -> SparsePosterior | PosteriorMixture
     m, total = len(best.scale), best.fit.problem.targets.total_weight
     # Each vector has a weight, and may be in or out; the weights have a variance.
     if not m or not is_worthwhile(total, 2 * m + 1):
-        return best
+        return None
     subsets = VectorSubsets.from_posterior(best)
     found = list(explore_subsets(subsets.evaluate, best, m, fewest=0 if best.offset else 1))
     fits = [fit for one in found for fit in one.fits]
