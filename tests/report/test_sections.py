@@ -131,7 +131,8 @@ def test_a_few_of_many_are_rising_and_different() -> None:
 
 def test_inputs_that_make_no_difference_get_no_place() -> None:
     importance = [
-        comparison.Importance(f"{k}", drop, 0.1) for k, drop in enumerate((5.0, 1.0, 0.01))
+        comparison.Importance(f"{k}", drop, 0.1, drop - 0.2, drop + 0.2)
+        for k, drop in enumerate((5.0, 1.0, 0.01))
     ]
     material = dataclasses.replace(of_numbers(), importance=tuple(importance))
     assert material.leading(1, 9) == 2

@@ -112,6 +112,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     voice.table(title, heads, (list(scores.format_cells(result)) for result in found.results))
     voice.say(scores.explain_columns(schema.task), *_list_skipped_models(found))
     voice.say("", found.verdict)
+    voice.say(*comparison.describe_importance(found.importance))
 
 
 def _list_skipped_models(found: comparison.Comparison) -> Iterator[str]:

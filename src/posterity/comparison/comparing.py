@@ -12,7 +12,7 @@ from posterity.comparison import budget as budgets
 from posterity.comparison import folds as parting
 from posterity.comparison import measuring, trial
 from posterity.comparison.candidates import Candidate
-from posterity.comparison.importance import MeasuredRows, rank_inputs
+from posterity.comparison.importance import MeasuredRows, rank_inputs, select_clusters
 from posterity.comparison.results import Comparison, Importance, Result, Skipped
 from posterity.comparison.trial import Trial
 from posterity.comparison.verdict import verdict
@@ -135,9 +135,16 @@ def _rank_winner_inputs(
 ) -> tuple[Importance, ...]:
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
     best = next(one for one in trials if not one.result.baseline)
+    held_out = best.result.held_out
     measured = [
         MeasuredRows(
-            estimator, fold.X_test, fold.y_test, fold.blocks, len(parts.classes), len(fold.y_train)
+            estimator,
+            fold.X_test,
+            fold.y_test,
+            fold.blocks,
+            len(parts.classes),
+            len(fold.y_train),
+            select_clusters(held_out, fold.rows),
         )
         for estimator, fold in zip(best.estimators, parts.folds, strict=True)
     ]
