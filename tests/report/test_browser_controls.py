@@ -33,6 +33,44 @@ def test_columns_of_one_value_or_none_can_be_moved(
     assert chromium.complaints() == []
 
 
+def test_one_of_two_is_chosen_and_a_density_ends_where_the_model_has_none(
+    chromium: browser.Browser, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    sex, habit = rng.integers(1, 3, 60).astype(float), rng.choice(["no", "yes"], 60)
+    y = np.exp(0.5 * sex + (habit == "yes") + rng.normal(size=60))
+    frame = pl.DataFrame({"sex": sex, "smokes": [*habit[:-1], None], "y": y})
+    schema = tables.infer(frame, "y")
+    model = tables.TableModel(regression.GammaRegression(), schema).fit(frame)
+    payload = what_if.payload(model)
+    assert not isinstance(payload, what_if.NoPanel)
+    path = tmp_path / "panel.html"
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    chromium.open(path)
+    assert chromium.run("return document.querySelectorAll('#what-if [type=range]').length") == 0
+    options = "return [...document.querySelectorAll('#what-if .pair')].map((e) => e.innerText)"
+    assert [text.split() for text in chromium.run(options)] == [
+        ["1", "2"],
+        ["no", "yes", "(missing)"],
+    ]
+    press = "document.querySelectorAll('#what-if [type=radio]')[arguments[0]].click()"
+    chromium.settled(press, 1)
+    for place, smokes in ((3, "yes"), (4, None)):
+        chromium.settled(press, place)
+        row = pl.DataFrame({"sex": [2.0], "smokes": pl.Series([smokes], dtype=pl.String)})
+        told = float(chromium.run(panel_cases.SAID)["mean"])
+        assert told == pytest.approx(model.predict(row)[0], rel=1e-6)
+    # Below zero, which is no value of a gamma distribution, there is an axis but no density.
+    line = chromium.run("return document.querySelector('#what-if .line').getAttribute('d')")
+    zero = chromium.run(
+        "return [...document.querySelectorAll('#what-if .tick')]"
+        ".find((e) => e.textContent === '0').getAttribute('x')"
+    )
+    assert float(line[1:].split(",")[0]) == pytest.approx(float(zero), abs=0.02)
+    assert float(zero) > 24.0
+    assert chromium.complaints() == []
+
+
 @pytest.mark.parametrize("width", [360, 1000])
 def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     width: int, chromium: browser.Browser, tmp_path: Path

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from posterity import comparison, tables
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS
+from posterity.report import what_if
 from posterity.report.story import Story
 
 N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
@@ -80,8 +81,9 @@ class ReportData:
         return next(one.kind for one in self.story.schema.inputs if one.name == name)
 
     def of_kind(self, *kinds: tables.Kind) -> list[str]:
-        """Return the names of inputs of these kinds, the most important first."""
-        return [name for name in self.names if self.kind(name) in kinds]
+        """Return the names of inputs of these kinds, without numbers that are one of two."""
+        found = (name for name in self.names if self.kind(name) in kinds)
+        return [name for name in found if self.two_values(name) is None]
 
     def values(self, name: str, frame: pl.DataFrame) -> Array:
         """Read a column as numbers, or days since 1970; NaN for empty cells."""
@@ -103,7 +105,13 @@ class ReportData:
             return part.levels[int(np.argmax(counts))] if part.levels else None
         values = self.values(name, self.sample)
         middle = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
+        if (pair := self.two_values(name)) is not None:
+            return min(pair, key=lambda one: abs(one - middle))
         return middle if self.kind(name) == "number" else _to_datetime(middle)
+
+    def two_values(self, name: str) -> tuple[float, float] | None:
+        """Return the values of a number that is one of two, such as 0 and 1; else None."""
+        return what_if.two_values(self.story.model, name)
 
     def column(self, name: str, values: Array) -> list[Any]:
         """Convert numbers, or days since 1970, to cells of a table."""

@@ -16,10 +16,20 @@ _FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fra
 def pack_controls(model: tables.TableModel) -> list[Json]:
     """Return one control per input, in the order of the encoder."""
     pairs = zip(model.encoder_.parts_, model.profile_, strict=True)
-    return [_pack_control(part, profile) for part, profile in pairs]
+    return [_pack_control(part, profile, two_values(model, part.name)) for part, profile in pairs]
 
 
-def _pack_control(part: parts.Part, profile: Any) -> Json:
+def two_values(model: tables.TableModel, name: str) -> tuple[float, float] | None:
+    """Return the values of a number that is one of two, such as 0 and 1; else None."""
+    column = next(one for one in model.schema.inputs if one.name == name)
+    profile = next(one for one in model.profile_ if one.name == name)
+    if column.kind != "number" or column.n_distinct != 2 or not profile.quantiles:
+        return None
+    low, *_, high = profile.quantiles
+    return (low, high) if low < high else None
+
+
+def _pack_control(part: parts.Part, profile: Any, values: tuple[float, float] | None) -> Json:
     """Pack name, kind, start value and encoding of an input."""
     if isinstance(part, parts.CategoryPart):
         return _category(part, profile)
@@ -40,6 +50,7 @@ def _pack_control(part: parts.Part, profile: Any) -> Json:
         "fill": part.fill,
         "indicator": part.has_indicator,
         "whole": _are_whole(profile),
+        "values": list(values or ()),
     }
 
 
