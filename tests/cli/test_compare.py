@@ -18,6 +18,7 @@ def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
     assert result.exit_code == 0, result.output
     for words in ("log score", "RMSE", "coverage 90 %:", "calibration error:", "Use '", "(mean)"):
         assert words in result.output
+    assert "when an input is shuffled (95 % interval): size" in " ".join(result.output.split())
     assert "Next: posterity predict model.posterity houses.csv" in result.output
     model = posterity.load(at / "model.posterity")
     assert isinstance(model, tables.TableModel)
@@ -53,6 +54,8 @@ def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     scores = [row["log_score"] for row in answer["models"]]
     assert scores == sorted(scores, reverse=True)
     assert answer["winner"] in ("linear", "sparse")
+    for one in answer["importance"]:
+        assert one["low"] <= one["drop"] <= one["high"]
     # The command that is told gives the same again.
     again = run(*shlex.split(answer["command"])[1:], "--json")
     repeated = json.loads(again.stdout)

@@ -12,17 +12,21 @@ from posterity import classification, regression, tables
 from posterity.report import what_if
 
 
+def write_panel(path: Path, model: tables.TableModel, first: tuple[str, ...] = ()) -> Path:
+    """Write a page that holds nothing but the panel of a model."""
+    payload = what_if.payload(model, first=first)
+    assert not isinstance(payload, what_if.NoPanel)
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    return path
+
+
 def test_columns_of_one_value_or_none_can_be_moved(
     chromium: browser.Browser, tmp_path: Path
 ) -> None:
     frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
     schema = panel_cases.schema()
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.NoPanel)
-    path = tmp_path / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    chromium.open(path)
+    chromium.open(write_panel(tmp_path / "panel.html", model))
     boxes = (
         "return [...document.querySelectorAll('#what-if input[type=number]')].map((e) => e.value)"
     )
@@ -42,11 +46,7 @@ def test_one_of_two_is_chosen_and_a_density_ends_where_the_model_has_none(
     frame = pl.DataFrame({"sex": sex, "smokes": [*habit[:-1], None], "y": y})
     schema = tables.infer(frame, "y")
     model = tables.TableModel(regression.GammaRegression(), schema).fit(frame)
-    payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.NoPanel)
-    path = tmp_path / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    chromium.open(path)
+    chromium.open(write_panel(tmp_path / "panel.html", model))
     assert chromium.run("return document.querySelectorAll('#what-if [type=range]').length") == 0
     options = "return [...document.querySelectorAll('#what-if .pair')].map((e) => e.innerText)"
     assert [text.split() for text in chromium.run(options)] == [
@@ -80,10 +80,7 @@ def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     frame = frame.with_columns(y=frame["y"].replace_strict([f"class {c}" for c in range(3)], names))
     estimator = classification.BayesianLogisticRegression()
     model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
-    payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.NoPanel)
-    path = tmp_path / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    path = write_panel(tmp_path / "panel.html", model)
     with chromium.emulating(width=width):
         chromium.open(path)
         bars = chromium.run(
@@ -122,11 +119,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableMo
     )
     schema = tables.Schema("y", "regression", inputs)
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    payload = what_if.payload(model, first=["town", "clock", "moment"])
-    assert not isinstance(payload, what_if.NoPanel)
     path = tmp_path_factory.mktemp("many") / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    return path, model
+    return write_panel(path, model, ("town", "clock", "moment")), model
 
 
 def test_many_inputs_are_folded_and_those_that_matter_come_first(

@@ -72,7 +72,7 @@ def hostile_story() -> report.Story:
     schema = dataclasses.replace(
         story.schema, dropped=(tables.Dropped(HOSTILE[4], HOSTILE[5]),), notes=HOSTILE
     )
-    story.model.schema = schema
+    story.model.schema_ = schema
     told = dataclasses.replace(
         story,
         title=HOSTILE[3],

@@ -59,7 +59,7 @@ class Plot:
     left: float = 66.0
     right: float = 22.0
     top: float = 10.0
-    bottom: float = 44.0
+    bottom: float = 46.0
 
     def x_positions(self, values: ArrayLike) -> list[str]:
         """Return the horizontal positions of values of x, as text."""
@@ -160,7 +160,7 @@ class Plot:
             f"M{self.left:g} {b}H{wall:g}" for b in y
         )
         below = (
-            element("text", t, x=a, y=floor + 16) for a, t in zip(x, self.x.labels, strict=True)
+            element("text", t, x=a, y=floor + 18) for a, t in zip(x, self.x.labels, strict=True)
         )
         beside = (
             element("text", t, x=self.left - 6, y=b, dy="0.35em")
@@ -179,7 +179,7 @@ class Plot:
         if self.x.title:
             middle = 0.5 * (self.left + self.width - self.right)
             title = numbers.clip_text(self.x.title, int(self.width / 9.0))
-            yield element("text", title, class_="axis", x=middle, y=floor + 36)
+            yield element("text", title, class_="axis", x=middle, y=floor + 38)
         if self.y.title:
             middle = 0.5 * (self.top + floor)
             turned = f"rotate(-90 12 {middle:g})"

@@ -70,14 +70,29 @@ def _covered_rows(held: HeldOut) -> tuple[NDArray[np.bool_], Array]:
     return np.abs(2.0 * pit - 1.0) <= NOMINAL, np.full(len(pit), NOMINAL)
 
 
-def _describe_measure(material: ReportData) -> tuple[str, str]:
-    if material.story.is_regression:
-        return "coverage of 90 % intervals", "Share of rows inside their 90 % interval"
-    return (
-        "share of correct classes",
-        "Share of rows whose most probable class is the observed one, and its mean predicted "
-        "probability (dashed)",
-    )
+@dataclass(frozen=True)
+class MeasureWords:
+    """What is counted, in words: for titles, axes, captions and the legend."""
+
+    title: str
+    axis: str
+    caption: str
+    legend: tuple[tuple[str, str], ...]
+
+
+_NUMBERS = MeasureWords(
+    "Coverage", "coverage of 90 % intervals", "Share of rows inside their 90 % interval", ()
+)
+_CLASSES = MeasureWords(
+    "Correct classes",
+    "share of correct classes",
+    "Share of rows whose most probable class is the observed one, and what the model predicted",
+    (("dots accent", "observed share"), ("dots hollow", "mean predicted probability")),
+)
+
+
+def _find_words(material: ReportData) -> MeasureWords:
+    return _NUMBERS if material.story.is_regression else _CLASSES
 
 
 def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
@@ -91,14 +106,16 @@ def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
     windows = np.array_split(order, n_windows)
     found = count_parts(held, windows)
     places = np.array([float(times[window].mean()) for window in windows])
-    axis, what = _describe_measure(material)
-    title = f"Coverage over {numbers.clip_text(name, 40)}"
+    words = _find_words(material)
+    title = f"{words.title} over {numbers.clip_text(name, 40)}"
     make = scales.date_scale if material.kind(name) == "date" else scales.linear_scale
 
     def draw(width: float) -> Markup:
-        plot = Plot(make(places, name), scales.percent_scale(axis), width=width)
+        plot = Plot(make(places, name), scales.percent_scale(words.axis), width=width)
         layers = [
-            plot.line(places, found.expected, "rule"),
+            plot.dots(places, found.expected, "hollow", radius=4.0)
+            if words.legend
+            else plot.line(places, found.expected, "rule"),
             plot.sticks(places, found.low, found.high, "muted"),
             plot.line(places, found.share, "accent"),
             plot.dots(places, found.share, "accent", radius=4.0),
@@ -107,10 +124,10 @@ def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
         return plot.picture(*layers, title=title, description=told)
 
     caption = (
-        f"{what}, in {n_windows} windows of about {len(windows[0])} rows, with 90 % intervals. "
-        "Every row was predicted from earlier rows only."
+        f"{words.caption}, in {n_windows} windows of about {len(windows[0])} rows, with 90 % "
+        "intervals. Every row was predicted from earlier rows only."
     )
-    return (Figure(draw(Plot.width), title, caption, broad=draw(BROAD)),)
+    return (Figure(draw(Plot.width), title, caption, words.legend, draw(BROAD)),)
 
 
 def _draw_by_group(material: ReportData, columns: tuple[str, ...]) -> tuple[Figure, ...]:
@@ -119,21 +136,23 @@ def _draw_by_group(material: ReportData, columns: tuple[str, ...]) -> tuple[Figu
     found = count_parts(held, parts)
     worst = np.argsort(found.share - found.expected, kind="stable")[:_MOST_GROUPS]
     names = [_name_part(material, columns, int(parts[k][0])) for k in worst[::-1]]
-    axis, what = _describe_measure(material)
-    title = f"Coverage by {numbers.clip_text(' and '.join(columns), 40)}"
+    words = _find_words(material)
+    title = f"{words.title} by {numbers.clip_text(' and '.join(columns), 40)}"
     y = np.arange(len(worst) - 1, -1, -1, dtype=np.float64)
 
     def draw(width: float) -> Markup:
         labels = scales.category_scale(names, length=22 if width < BROAD else 36)
         plot = Plot(
-            scales.percent_scale(axis),
+            scales.percent_scale(words.axis),
             labels,
             width=width,
             height=_STEP * len(worst) + 54.0,
             left=label_margin(labels),
         )
         layers = [
-            plot.line(found.expected[worst], y, "rule"),
+            plot.dots(found.expected[worst], y, "hollow", radius=4.0)
+            if words.legend
+            else plot.line(found.expected[worst], y, "rule"),
             plot.bars(found.low[worst], found.high[worst], y, "muted"),
             plot.dots(found.share[worst], y, "accent", radius=4.0),
         ]
@@ -141,12 +160,14 @@ def _draw_by_group(material: ReportData, columns: tuple[str, ...]) -> tuple[Figu
         return plot.picture(*layers, title=title, description=told)
 
     below = int(np.count_nonzero(found.high < found.expected))
+    unit = "group" if len(columns) == 1 else "block"
+    expected = "the predicted probability" if words.legend else "90 %"
     caption = (
-        f"{what}, with 90 % intervals; every row was predicted without the others of its "
-        f"part. The interval lies below the expected share in {below} of {len(parts)}."
+        f"{words.caption}, with 90 % intervals; every row was predicted without the others of its "
+        f"{unit}. The interval lies below {expected} in {below} of {len(parts)} {unit}s."
         + (f" Showing the lowest {_MOST_GROUPS}." if len(parts) > _MOST_GROUPS else "")
     )
-    return (Figure(draw(Plot.width), title, caption, broad=draw(BROAD)),)
+    return (Figure(draw(Plot.width), title, caption, words.legend, draw(BROAD)),)
 
 
 def _name_part(material: ReportData, columns: tuple[str, ...], position: int) -> str:

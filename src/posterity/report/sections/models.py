@@ -72,7 +72,7 @@ def _list_cards(story: Story) -> Iterator[Card]:
     for name, place in find_links(story).items():
         code = (("Python", codes[name]),) if name in codes else ()
         member = members.get(name)
-        if member is None:
+        if member is None or member.estimator not in codes.get(name, member.estimator):
             yield Card(place, name, _BASELINES.get(name, ""), code)
             continue
         facts = (

@@ -89,7 +89,7 @@ def find_weights(model: tables.TableModel) -> EncodedWeights | None:
 
 def _find_categories(model: tables.TableModel, W: Array) -> list[slice]:
     """Return the columns of each category of which every level has a weight."""
-    kinds = {column.name: column.kind for column in model.schema.inputs}
+    kinds = {column.name: column.kind for column in model.schema_.inputs}
     found = [columns for name, columns in model.encoder_.blocks() if kinds[name] == "category"]
     return [one for one in found if one.stop - one.start > 1 and np.all(W[:, one] != 0.0)]
 

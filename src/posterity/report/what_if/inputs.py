@@ -21,7 +21,7 @@ def pack_controls(model: tables.TableModel) -> list[Json]:
 
 def two_values(model: tables.TableModel, name: str) -> tuple[float, float] | None:
     """Return the values of a number that is one of two, such as 0 and 1; else None."""
-    column = next(one for one in model.schema.inputs if one.name == name)
+    column = next(one for one in model.schema_.inputs if one.name == name)
     profile = next(one for one in model.profile_ if one.name == name)
     if column.kind != "number" or column.n_distinct != 2 or not profile.quantiles:
         return None
