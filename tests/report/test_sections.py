@@ -183,7 +183,7 @@ def test_no_ranking_of_one_model() -> None:
 def test_the_ranking_has_a_row_and_a_mark_for_each_model_and_hollow_baselines() -> None:
     section = ranking.section(looked(stories.compared(stories.numbers(), 0.1, 0.2, 0.3)))
     table = tables(section)[0]
-    assert [row.mark for row in table.rows] == ["best", "", "", "baseline"]
+    assert [row.mark for row in table.rows] == ["chosen", "", "", "baseline"]
     assert all(len(row.cells) == len(table.head) for row in table.rows)
     figure = figures(section)[0]
     assert (circles(figure, "accent"), circles(figure, "hollow")) == (3, 1)

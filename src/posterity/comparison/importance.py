@@ -225,14 +225,8 @@ def _join_clusters(parts: Sequence[MeasuredRows]) -> NDArray[Any] | None:
 def _summarise_losses(name: str, losses: Array, clusters: NDArray[Any] | None) -> Importance:
     """Return the mean of the losses with a t interval, by the influence of each cluster."""
     influence = losses.sum(axis=0)
-    drop = float(influence.mean())
-    if clusters is None:
-        n, error = len(influence), measuring.standard_error(influence)
-    else:
-        places = np.unique(clusters, return_inverse=True)[1]
-        sums = np.bincount(places, influence - drop)
-        n = len(sums)
-        error = float(np.sqrt(n / max(n - 1, 1) * np.sum(sums**2)) / len(influence))
+    drop, error = float(influence.mean()), measuring.standard_error(influence, clusters)
+    n = len(influence) if clusters is None else len(np.unique(clusters))
     reach = error * float(stats.t.ppf(0.5 + 0.5 * _LEVEL, n - 1)) if n > 1 else np.inf
     return Importance(name, drop, error, drop - reach, drop + reach)
 

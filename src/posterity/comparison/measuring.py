@@ -138,9 +138,21 @@ def score_predictions(
     )
 
 
-def standard_error(values: Array) -> float:
-    """Return the standard error of the mean of independent values."""
-    return float(np.std(values, ddof=1) / np.sqrt(len(values)))
+def standard_error(values: Array, clusters: NDArray[Any] | None = None) -> float:
+    """Return the standard error of the mean of independent values, or of independent clusters.
+
+    The deviations of a cluster are summed first, so values that depend on each other within it may
+    do so in any way.
+    """
+    n = len(values)
+    if clusters is None:
+        return float(np.std(values, ddof=1) / np.sqrt(n))
+    place = np.unique(clusters, return_inverse=True)[1]
+    sums = np.bincount(place, weights=values - np.mean(values))
+    n_clusters = len(sums)
+    if n_clusters < 2:
+        return float("inf")
+    return float(np.sqrt(n_clusters / (n_clusters - 1.0) * np.sum(sums**2)) / n)
 
 
 def confidence(held_out: HeldOut) -> Array:

@@ -132,11 +132,13 @@ class ReportData:
         return np.linspace(start, high, max(n, int(np.ceil((high - start) / step)) + 1))
 
     def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
-        """Build rows with typical values in all but the given columns."""
+        """Build rows with typical values in all but the given columns, of a group not seen."""
         n = len(next(iter(columns.values())))
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
-        return pl.DataFrame({**cells, **columns}, schema=types, strict=False)
+        rows = pl.DataFrame({**cells, **columns}, schema=types, strict=False)
+        group = self.story.schema.groups
+        return rows if group is None else rows.with_columns(pl.lit(None, pl.String).alias(group))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
         """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""

@@ -55,7 +55,7 @@ class Row:
     """One row of a table; the first cell is its header."""
 
     cells: tuple[str, ...]
-    mark: str = ""  # "best", "baseline" or empty
+    mark: str = ""  # "chosen", "baseline" or empty
     values: tuple[float | None, ...] = ()  # by which to sort numeric cells; None: missing
     link: str = ""  # name of the element to which the header leads
 

@@ -17,6 +17,7 @@ _BASELINES = {
     "sklearn-logistic": "scikit-learn's logistic regression",
     "sklearn-boosting": "scikit-learn's gradient boosting",
 }
+_MIXTURE = "the mixture of the best models, with weights that maximise the log score"
 
 
 def section(material: ReportData) -> Section | None:
@@ -69,8 +70,13 @@ def _list_cards(story: Story) -> Iterator[Card]:
         return
     members = {one.name: one for one in comparison.family(story.schema.task)}
     codes = {one.name: one.code for one in found.results}
+    mixtures = {one.name: getattr(one, "weights", ()) for one in found.results}
     for name, place in find_links(story).items():
         code = (("Python", codes[name]),) if name in codes else ()
+        if parts := mixtures.get(name):
+            shares = " + ".join(f"{share:.2f} {part}" for part, share in parts)
+            yield Card(place, name, _MIXTURE, (("Weights", shares),))
+            continue
         member = members.get(name)
         if member is None or member.estimator not in codes.get(name, member.estimator):
             yield Card(place, name, _BASELINES.get(name, ""), code)

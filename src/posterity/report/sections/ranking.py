@@ -35,6 +35,12 @@ def section(material: ReportData) -> Section | None:
             Markup("{}: {}").format(models.link_name(s.name, links), s.why) for s in found.skipped
         )
         blocks += [Text("Not scored:"), Items(tuple(items))]
+    stopped = [(r.name, why) for r in found.results if (why := getattr(r, "stopped", ""))]
+    if stopped:
+        told = (
+            Markup("{}: {}").format(models.link_name(name, links), why) for name, why in stopped
+        )
+        blocks += [Text("Compared on fewer rows:"), Items(tuple(told))]
     lead = (
         f"{found.folds}-fold cross-validation of "
         f"{numbers.format_plural(len(found.results), 'model')} on "
@@ -159,7 +165,7 @@ def _row(result: Result, best: Result, regression: bool, link: str) -> Row:
         result.predict_seconds,
         result.n_bytes,
     )
-    mark = "baseline" if result.baseline else "best" if result is best else ""
+    mark = "baseline" if result.baseline else "chosen" if result is best else ""
     return Row(cells, mark, values, link)
 
 
