@@ -91,7 +91,7 @@ def _describe_unusual_target(schema: Schema) -> list[str]:
 def _is_unusual(column: Column) -> bool:
     if column.kind == "category":
         return column.n_distinct > MOST_LEVELS
-    return column.style not in ("", "iso") or "," in column.why
+    return column.style not in ("", "iso") or bool(column.unit) or "," in column.why
 
 
 def _describe_format(column: Column) -> str:

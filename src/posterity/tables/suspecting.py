@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
-from posterity.tables import fitting, texts
+from posterity.tables import fitting
 from posterity.tables.columns import Column
 from posterity.tables.looking import ParsedColumn
 
@@ -19,7 +19,6 @@ _IDENTIFIER = re.compile(
 _CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Index|Nr|No)$")
 _TIME = re.compile(r"^(?:t|x|time|step|second|minute|hour|day|week|month|quarter|year)s?$", re.I)
 _LONG = 30  # mean number of characters of free text
-_CODE = 3  # minimum number of digits of a code; months and days have two
 _FEW = 20  # number of rows below which an exact relation may be a coincidence
 _MANY = 100  # distinct values above which a monotonic relation is not a coincidence
 _RARELY_EQUAL = 0.5  # fraction of distinct values among the distinct rows
@@ -39,16 +38,6 @@ def find_uninformative(look: ParsedColumn) -> str | None:
 def find_identifier(look: ParsedColumn) -> str | None:
     """Return why a column is an identifier, or ""."""
     return _check_text(look) if look.labels is not None else _check_numbers(look)
-
-
-def are_codes(cells: pl.Series) -> bool:
-    """Return whether texts are zero-padded digits of one length, like postal codes."""
-    if not texts.is_text(cells):
-        return False
-    some = texts.sample_texts(cells)
-    lengths = some.str.len_chars()
-    even = lengths.n_unique() == 1 and lengths[0] >= _CODE
-    return bool(even and some.str.contains(r"^\d+$").all() and some.str.starts_with("0").any())
 
 
 def find_leak(look: ParsedColumn, target: ParsedColumn, is_class: bool) -> str | None:

@@ -1,0 +1,212 @@
+"""Tables as people keep them: each peculiarity is read as meant, and said."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from posterity import RandomForestClassifier, tables
+from posterity.tables import dates, texts
+
+N = 60
+RNG = np.random.default_rng(23)
+X, Y = RNG.normal(size=(2, N))
+
+
+def inferred(values, target=Y, **options):
+    frame = pl.DataFrame({"it": values, "x": X[: len(values)], "y": target}, strict=False)
+    return tables.infer(frame, "y", **options), frame
+
+
+def read(values, **options):
+    """The column in question, and all that is said of the table."""
+    schema, frame = inferred(values, **options)
+    found = next((column for column in schema.inputs if column.name == "it"), None)
+    return found, " ".join(tables.describe_schema(schema, frame))
+
+
+def numbers(values, **options):
+    column, said = read(values, **options)
+    return texts.require_numbers(pl.Series("it", values), column), column, said
+
+
+class TestLabels:
+    def test_spellings_of_one_word_are_one_class_here_and_in_new_rows(self):
+        answers = ["Yes", "No", "NO", "no ", "yes", "Yes"] * 10
+        schema, frame = inferred(X[::-1].tolist(), target=answers)
+        assert schema.classes == ("No", "Yes") or schema.classes == ("NO", "Yes")
+        (note,) = (note for note in schema.notes if "differ only by case" in note)
+        assert "'yes' as 'Yes' (--exact y to keep them apart)" in note
+        assert "blanks around 10 labels are ignored" in note
+        model = tables.TableModel(RandomForestClassifier(n_estimators=3), schema).fit(frame)
+        places, has_target = model.encode_targets({"y": ["nO", "YES", " no", ""]})
+        assert places.tolist() == [0, 1, 0, -1]
+        assert has_target.tolist() == [True, True, True, False]
+
+    def test_they_stay_apart_where_that_is_asked(self):
+        schema, _ = inferred(X[::-1].tolist(), target=["Yes", "No", "NO"] * 20, exact=["y"])
+        assert schema.classes == ("NO", "No", "Yes")
+        assert not any("case" in note for note in schema.notes)
+
+    def test_categories_are_merged_alike_and_encoded_so(self):
+        column, said = read(["Red", "red", "RED", "blue"] * 15)
+        assert (column.n_distinct, column.spellings) == (2, ("RED",))
+        assert "'Red' and 'red' as 'RED' (--exact it to keep them apart)" in said
+        fitted = tables.TableEncoder((column,)).fit({"it": ["Red", "red", "blue"]})
+        assert fitted.transform({"it": ["rEd", "RED", "blue"]}).tolist() == [[1, 0], [1, 0], [0, 1]]
+
+    @pytest.mark.parametrize("labels", [["aB", "Ab", "ab"], ["k", "K", "x"]])
+    def test_codes_that_differ_by_case_are_not_words(self, labels):
+        column, said = read(labels * 20)
+        assert (column.n_distinct, column.spellings) == (3, ())
+        assert "case" not in said
+
+
+class TestMissingWords:
+    @pytest.mark.parametrize("word", ["k.A.", "unknown", "UNBEKANNT", "not available", "#DIV/0!"])
+    def test_words_for_nothing_among_numbers_are_missing_and_said(self, word):
+        values = [word if i % 5 == 0 else f"{x:.3f}" for i, x in enumerate(X[::-1])]
+        found, column, said = numbers(values)
+        assert (column.kind, column.n_missing, column.lenient) == ("number", 12, False)
+        assert np.isnan(found).sum() == 12
+        assert f"'it' is read as numbers, '{word}' as missing." in said
+        with pytest.raises(tables.CellError, match="'high' is not a number"):
+            texts.require_numbers(pl.Series("it", ["1", "high"]), column)
+
+    def test_other_words_are_offered_as_missing_and_are_if_asked(self):
+        values = ["low" if i % 5 == 0 else f"{x:.3f}" for i, x in enumerate(X[::-1])]
+        column, said = read(values)
+        assert column is None or column.kind == "category"
+        assert "--missing low counts it as missing" in said
+        asked, _ = read(values, missing=["LOW"])
+        assert (asked.kind, asked.n_missing, asked.missing_words) == ("number", 12, ("LOW",))
+
+    @pytest.mark.parametrize("kind", [str, float, int])
+    def test_a_number_asked_for_is_missing_in_text_and_in_numbers(self, kind):
+        values = [kind(-999) if i % 6 == 0 else kind(i) for i in range(N)]
+        column, said = read(values)
+        assert "'it' is -999 in 10 rows" in said
+        assert "--missing=-999" in said
+        asked, said = read(values, missing=["-999"])
+        assert (asked.n_missing, "far from" in said) == (10, False)
+        fitted = tables.TableEncoder((asked,)).fit({"it": values})
+        assert fitted.parts_[0].mean == np.mean([i for i in range(N) if i % 6])
+        assert fitted.transform({"it": [kind(-999)]}).tolist() == [[0.0, 1.0]]
+
+    @pytest.mark.parametrize(
+        ("extremes", "is_sentinel"),
+        [
+            ([9999.0] * 3, True),
+            ([99.0] * 3, True),
+            ([99.0] * 2, False),
+            ([4.0] * 3, False),
+            ([-1e4] * 3, True),
+            ([9999.0, 9998.0, 9997.0], False),
+        ],
+    )
+    def test_only_repeated_numbers_far_outside_are_pointed_out(self, extremes, is_sentinel):
+        _, said = read([*extremes, *X[: N - len(extremes)]])
+        assert ("far from its other values" in said) == is_sentinel
+
+    def test_in_the_target_too(self):
+        schema, _ = inferred(X[::-1].tolist(), target=[-999.0] * 4 + Y[4:].tolist())
+        assert any("'y' is -999 in 4 rows" in note for note in schema.notes)
+        schema, frame = inferred(X[::-1].tolist(), target=[-999.0] * 4 + Y[4:].tolist(),
+                                 missing=["-999"])
+        assert "56 rows, 4 more without a target" in tables.describe_schema(schema, frame)[0]
+
+    @pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e400"])
+    def test_infinite_numbers_can_be_counted_as_missing(self, cell):
+        values = [cell, *(f"{x:.3f}" for x in X[1:])]
+        with pytest.raises(tables.CellError, match=f"is infinite .*--missing={cell}"):
+            read(values)
+        assert read(values, missing=[cell])[0].n_missing == 1
+
+
+class TestUnits:
+    @pytest.mark.parametrize(
+        ("written", "unit"),
+        [
+            ("{:.1f} kg", "kg"),
+            ("{:.1f}F", "F"),
+            ("{:.1f} %", "%"),
+            ("$ {:,.2f}", "$"),
+            ("{:.2f} \u20ac", "\u20ac"),
+            ("{:.1f} \u00b0C", "\u00b0C"),
+            ("{:.1f} mg/dL", "mg/dL"),
+        ],
+    )
+    def test_one_unit_is_read_and_said(self, written, unit):
+        found, column, said = numbers([written.format(1e4 + 1e3 * x) for x in X])
+        assert (column.kind, column.unit, column.lenient) == ("number", unit, False)
+        np.testing.assert_allclose(found, 1e4 + 1e3 * X, atol=0.051)
+        assert f"'it' is read as numbers in {unit}." in said
+        with pytest.raises(tables.CellError, match="'5 lb' is not a number in "):
+            texts.require_numbers(pl.Series("it", ["5 lb"]), column)
+
+    @pytest.mark.parametrize(("first", "second"), [("{} kg", "{} lb"), ("${}", "\u20ac{}"), ("{} kg", "{}%")])
+    def test_two_units_are_never_mixed(self, first, second):
+        values = [(first if i % 3 else second).format(i % 20) for i in range(N)]
+        column, said = read(values)
+        assert column is None or column.kind == "category"
+        assert "numbers in 2 units" in said
+        assert "which are not mixed" in said
+        asked, said = read(values, number=["it"])
+        assert asked.n_missing == 20
+        assert "20 texts treated as missing" in said
+
+    def test_brackets_are_negative_amounts(self):
+        found, _, said = numbers([f"({abs(v):,})" if v < 0 else f"{v:,}" for v in range(-3000, 3000, 100)])
+        assert found.tolist() == list(range(-3000, 3000, 100))
+        assert "those in brackets as negative" in said
+
+    def test_a_number_that_is_asked_for_must_be_one(self):
+        with pytest.raises(tables.TableError, match=r"none of its values is a number: row 1 is 'a'"):
+            read(["a", "b", "c"] * 20, number=["it"])
+        with pytest.raises(tables.TableError, match="none of its values is a date"):
+            read(["a", "b", "c"] * 20, date=["it"])
+
+
+class TestWholeNumbers:
+    @pytest.mark.parametrize("kind", [int, str])
+    def test_those_that_floats_cannot_tell_apart_are_labels(self, kind):
+        column, said = read([kind(2**60 + i) for i in range(N)])
+        assert column is None
+        assert "whole numbers above 2^53" in said
+        assert "different text in every row" in said
+        column, _ = read([kind(2**60 + i % 7) for i in range(N)])
+        assert (column.kind, column.n_distinct) == ("category", 7)
+        column, _ = read([kind(2**60 + 1024 * i) for i in RNG.permutation(N)])
+        assert (column.kind, column.n_distinct) == ("number", N)
+
+    def test_a_counter_that_predicts_is_kept_and_one_that_does_not_is_not(self):
+        cycles = list(range(1, N + 1))
+        schema, _ = inferred(cycles, target=np.sin(np.arange(N) / 8.0) + 0.1 * Y)
+        assert schema.inputs[0].name == "it"
+        assert any("counts the rows" in note and "--drop it" in note for note in schema.notes)
+        schema, _ = inferred(cycles, target=["a"] * 30 + ["b"] * 30)
+        assert schema.inputs[0].name == "it"
+        schema, _ = inferred(cycles)
+        assert "tells nothing of the target" in schema.dropped[0].why
+
+
+class TestDates:
+    def test_two_styles_that_cannot_be_confused_are_both_read(self):
+        days = [f"2020-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(N)]
+        other = [f"{d[8:]}.{d[5:7]}.{d[:4]}" if i % 3 else d for i, d in enumerate(days)]
+        column, said = read(other)
+        assert (column.kind, column.style) == ("date", "iso+dmy")
+        assert "dates written as year-month-day or day/month/year" in said
+        same = dates.parse_days(pl.Series(days))
+        np.testing.assert_array_equal(dates.parse_days(pl.Series(other), "iso+dmy").numbers, same.numbers)
+
+    def test_day_first_and_month_first_are_read_where_each_is_clear(self):
+        values = [f"{13 + i % 15}/{1 + i % 12}/2020" if i % 2 else f"{1 + i % 12}/{13 + i % 15}/2020"
+                  for i in range(N)]
+        column, _ = read(values)
+        assert (column.kind, column.style, column.n_missing) == ("date", "dmy+mdy", 0)
+        with pytest.raises(tables.CellError, match="Row 2.*'3/4/2020'.*or could be either"):
+            dates.require_days(pl.Series("it", ["3/3/2020", "3/4/2020"]), column)
+        values[7::9] = ["3/4/2020"] * len(values[7::9])
+        column, said = read(values)
+        assert column is None or column.kind == "category"
+        assert "such as '3/4/2020' in row 8, could be either" in said
