@@ -4,7 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from posterity import RandomForestClassifier, tables
+from posterity import (
+    BayesianLinearRegression,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    persistence,
+    tables,
+)
 from posterity.tables import dates, texts
 
 N = 60
@@ -83,7 +89,7 @@ class TestMissingWords:
     @pytest.mark.parametrize("kind", [str, float, int])
     def test_a_number_asked_for_is_missing_in_text_and_in_numbers(self, kind):
         values = [kind(-999) if i % 6 == 0 else kind(i) for i in range(N)]
-        column, said = read(values)
+        _, said = read(values)
         assert "'it' is -999 in 10 rows" in said
         assert "--missing=-999" in said
         asked, said = read(values, missing=["-999"])
@@ -110,8 +116,9 @@ class TestMissingWords:
     def test_in_the_target_too(self):
         schema, _ = inferred(X[::-1].tolist(), target=[-999.0] * 4 + Y[4:].tolist())
         assert any("'y' is -999 in 4 rows" in note for note in schema.notes)
-        schema, frame = inferred(X[::-1].tolist(), target=[-999.0] * 4 + Y[4:].tolist(),
-                                 missing=["-999"])
+        schema, frame = inferred(
+            X[::-1].tolist(), target=[-999.0] * 4 + Y[4:].tolist(), missing=["-999"]
+        )
         assert "56 rows, 4 more without a target" in tables.describe_schema(schema, frame)[0]
 
     @pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e400"])
@@ -143,7 +150,9 @@ class TestUnits:
         with pytest.raises(tables.CellError, match="'5 lb' is not a number in "):
             texts.require_numbers(pl.Series("it", ["5 lb"]), column)
 
-    @pytest.mark.parametrize(("first", "second"), [("{} kg", "{} lb"), ("${}", "\u20ac{}"), ("{} kg", "{}%")])
+    @pytest.mark.parametrize(
+        ("first", "second"), [("{} kg", "{} lb"), ("${}", "\u20ac{}"), ("{} kg", "{}%")]
+    )
     def test_two_units_are_never_mixed(self, first, second):
         values = [(first if i % 3 else second).format(i % 20) for i in range(N)]
         column, said = read(values)
@@ -155,12 +164,16 @@ class TestUnits:
         assert "20 texts treated as missing" in said
 
     def test_brackets_are_negative_amounts(self):
-        found, _, said = numbers([f"({abs(v):,})" if v < 0 else f"{v:,}" for v in range(-3000, 3000, 100)])
+        found, _, said = numbers(
+            [f"({abs(v):,})" if v < 0 else f"{v:,}" for v in range(-3000, 3000, 100)]
+        )
         assert found.tolist() == list(range(-3000, 3000, 100))
         assert "those in brackets as negative" in said
 
     def test_a_number_that_is_asked_for_must_be_one(self):
-        with pytest.raises(tables.TableError, match=r"none of its values is a number: row 1 is 'a'"):
+        with pytest.raises(
+            tables.TableError, match=r"none of its values is a number: row 1 is 'a'"
+        ):
             read(["a", "b", "c"] * 20, number=["it"])
         with pytest.raises(tables.TableError, match="none of its values is a date"):
             read(["a", "b", "c"] * 20, date=["it"])
@@ -197,16 +210,143 @@ class TestDates:
         assert (column.kind, column.style) == ("date", "iso+dmy")
         assert "dates written as year-month-day or day/month/year" in said
         same = dates.parse_days(pl.Series(days))
-        np.testing.assert_array_equal(dates.parse_days(pl.Series(other), "iso+dmy").numbers, same.numbers)
+        np.testing.assert_array_equal(
+            dates.parse_days(pl.Series(other), "iso+dmy").numbers, same.numbers
+        )
 
     def test_day_first_and_month_first_are_read_where_each_is_clear(self):
-        values = [f"{13 + i % 15}/{1 + i % 12}/2020" if i % 2 else f"{1 + i % 12}/{13 + i % 15}/2020"
-                  for i in range(N)]
+        values = [
+            f"{13 + i % 15}/{1 + i % 12}/2020" if i % 2 else f"{1 + i % 12}/{13 + i % 15}/2020"
+            for i in range(N)
+        ]
         column, _ = read(values)
         assert (column.kind, column.style, column.n_missing) == ("date", "dmy+mdy", 0)
-        with pytest.raises(tables.CellError, match="Row 2.*'3/4/2020'.*or could be either"):
+        with pytest.raises(tables.CellError, match=r"Row 2.*'3/4/2020'.*or could be either"):
             dates.require_days(pl.Series("it", ["3/3/2020", "3/4/2020"]), column)
         values[7::9] = ["3/4/2020"] * len(values[7::9])
         column, said = read(values)
         assert column is None or column.kind == "category"
         assert "such as '3/4/2020' in row 8, could be either" in said
+
+
+class TestManyLevels:
+    """Means of the target in each level, as an independent computation has them."""
+
+    def rows(self, n=600, n_levels=80, seed=0):
+        rng = np.random.default_rng(seed)
+        effect = rng.normal(size=n_levels)
+        level = rng.integers(n_levels, size=n)
+        y = effect[level] + 0.5 * rng.normal(size=n)
+        return pl.DataFrame({"it": [f"town {i}" for i in level]}), y, level
+
+    def test_new_rows_get_the_shrunken_mean_of_their_level(self):
+        frame, y, level = self.rows()
+        fitted = tables.TableEncoder((tables.Column("it", "category"),)).fit(frame, y)
+        (part,) = fitted.parts_
+        n = np.array([np.sum(level == k) for k in range(80)])
+        means = np.array([y[level == k].mean() for k in range(80)])
+        within = sum(np.sum((y[level == k] - means[k]) ** 2) for k in range(80)) / (600 - 80)
+        between = np.sum(n * (means - y.mean()) ** 2) / 79
+        tau2 = (between - within) / ((600 - np.sum(n**2) / 600) / 79)
+        expected = (tau2 * n * means + within * y.mean()) / (tau2 * n + within)
+        asked = pl.DataFrame({"it": [f"town {k}" for k in range(80)] + ["elsewhere", None]})
+        found = fitted.transform(asked)[:, 0] * part.scale + part.centre
+        np.testing.assert_allclose(found, [*expected, y.mean(), y.mean()], rtol=1e-12)
+        assert abs(within - 0.25) < 0.05
+        assert abs(tau2 - 1.0) < 0.4
+
+    def test_the_value_of_a_training_row_does_not_depend_on_its_own_target(self):
+        frame, y, _ = self.rows()
+        columns = (tables.Column("it", "category"),)
+        moved = np.where(np.arange(600) == 17, 1e3, y)
+        raw = []
+        for target in (y, moved):
+            encoder = tables.TableEncoder(columns)
+            part = encoder.fit(frame, target).parts_[0]
+            raw.append(encoder.fit_transform(frame, target)[:, 0] * part.scale + part.centre)
+        assert abs(raw[0][17] - raw[1][17]) < 1e-12
+        assert np.max(np.abs(raw[0] - raw[1])) > 1.0
+
+    def test_levels_that_tell_nothing_tell_nothing(self):
+        frame, _, _ = self.rows()
+        noise = np.random.default_rng(5).normal(size=600)
+        encoder = tables.TableEncoder((tables.Column("it", "category"),))
+        encoded = encoder.fit_transform(frame, noise)[:, 0]
+        assert abs(np.corrcoef(encoded, noise)[0, 1]) < 0.15
+        assert np.ptp(encoder.parts_[0].means) < 0.6 * np.ptp(noise)
+
+    def test_classes_have_a_column_each_but_the_first(self):
+        frame, y, _ = self.rows()
+        classes = np.digitize(y, [-0.5, 0.5])
+        fitted = tables.TableEncoder((tables.Column("it", "category"),)).fit(frame, classes)
+        assert fitted.get_feature_names_out().tolist() == [
+            "it share of class 2",
+            "it share of class 3",
+        ]
+        share = fitted.transform(frame) * fitted.parts_[0].scale + fitted.parts_[0].centre
+        assert np.all((share >= 0.0) & (share <= 1.0))
+
+    def test_without_targets_frequent_levels_have_columns(self):
+        frame, _, _ = self.rows()
+        (part,) = tables.TableEncoder((tables.Column("it", "category"),)).fit(frame).parts_
+        assert isinstance(part, tables.CategoryPart)
+
+
+class TestText:
+    def notes(self, n=120):
+        rng = np.random.default_rng(1)
+        good, bad = ["quiet", "clean", "bright", "lovely"], ["loud", "dirty", "dark", "broken"]
+        common = ["room", "kitchen", "street", "garden", "floor", "window"]
+        y = rng.normal(size=n)
+        words = [[*rng.choice(good if v > 0 else bad, 3), *rng.choice(common, 3)] for v in y]
+        return [f"{' '.join(rng.permutation(some))} {i}" for i, some in enumerate(words)], y
+
+    def test_text_is_an_input_that_predicts_and_is_said(self):
+        notes, y = self.notes()
+        frame = pl.DataFrame({"note": notes, "x": np.zeros(len(y)) + np.arange(len(y)) % 7, "y": y})
+        schema = tables.infer(frame, "y")
+        assert schema.inputs[0].kind == "text"
+        said = " ".join(tables.describe_schema(schema, frame))
+        assert "1 input is read as text, by the words that rows share: 'note' (--drop COL" in said
+        model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame[:80])
+        correlation = np.corrcoef(model.predict(frame[80:]), y[80:])[0, 1]
+        assert correlation > 0.6
+        assert np.isfinite(model.predict({"note": [None, "nothing known"], "x": [1.0, 2.0]})).all()
+
+    def test_a_model_with_text_and_many_levels_survives_a_file(self, tmp_path):
+        notes, y = self.notes()
+        towns = [f"town {i % 55}" for i in range(len(y))]
+        frame = pl.DataFrame({"note": notes, "town": towns, "y": y})
+        schema = tables.infer(frame, "y", keep=["town"])
+        model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
+        kinds = {type(part) for part in model.encoder_.parts_}
+        assert kinds == {tables.TextPart, tables.LevelMeansPart}
+        persistence.save(model, tmp_path / "model.posterity")
+        again = persistence.load(tmp_path / "model.posterity")
+        np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+
+    def test_texts_that_share_no_words_are_left_out(self):
+        codes = [f"{RNG.integers(16**8):08x} {RNG.integers(16**8):08x} {i:x}" for i in range(N)]
+        column, said = read(codes)
+        assert column is None
+        assert "different text in every row" in said
+
+
+def test_missing_numbers_stay_missing_for_models_that_accept_them():
+    x = np.where(np.arange(80) % 4 == 0, np.nan, np.linspace(-1.0, 1.0, 80))
+    frame = pl.DataFrame(
+        {
+            "x": x,
+            "z": np.cos(np.arange(80.0)),
+            "y": np.nan_to_num(x, nan=3.0) + 0.01 * np.sin(np.arange(80.0)),
+        },
+        nan_to_null=True,
+    )
+    schema = tables.infer(frame, "y")
+    forest = tables.TableModel(RandomForestRegressor(n_estimators=5), schema).fit(frame)
+    assert np.isnan(forest.encode_inputs(frame)).sum() == 20
+    assert forest.encode_inputs(frame).shape == (80, 2)
+    line = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
+    assert line.encode_inputs(frame).shape == (80, 3)
+    assert np.isfinite(line.encode_inputs(frame)).all()
+    assert np.isfinite(forest.predict(frame)).all()

@@ -192,6 +192,16 @@ Blocks = Annotated[
         show_default=False,
     ),
 ]
+Exact = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exact",
+        metavar="COLUMN",
+        help="Keep labels of this column, or of the target, apart where they differ only by case "
+        "(repeatable).",
+        rich_help_panel=_TABLE,
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

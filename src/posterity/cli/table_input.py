@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 _MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
-_LISTS = ("number", "category", "date", "drop", "keep", "missing")
+_LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
 _TEXTS = ("task", "format", "separator", "dask", "time", "group", "blocks")
 
 
@@ -31,6 +31,7 @@ class TableRequest:
     date: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     time: str | None = None
     group: str | None = None
@@ -166,6 +167,7 @@ def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
         time=request.time,
         groups=request.group,
         blocks=tuple(request.blocks.split(",")) if request.blocks else (),
+        exact=request.exact,
         missing=request.missing,
     )
 

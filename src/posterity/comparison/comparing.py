@@ -136,6 +136,7 @@ def _rank_winner_inputs(
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
     best = next(one for one in trials if not one.result.baseline)
     held_out = best.result.held_out
+    folds = [fold.for_estimator(best.candidate.estimator) for fold in parts.folds]
     measured = [
         MeasuredRows(
             estimator,
@@ -146,7 +147,7 @@ def _rank_winner_inputs(
             len(fold.y_train),
             select_clusters(held_out, fold.rows),
         )
-        for estimator, fold in zip(best.estimators, parts.folds, strict=True)
+        for estimator, fold in zip(best.estimators, folds, strict=True)
     ]
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 

@@ -102,7 +102,7 @@ def comparable_evidence(estimator: Any) -> float | None:
 
 def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
     """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
-    fold = parts.folds[0]
+    fold = parts.folds[0].for_estimator(candidate.estimator)
     groups = fold.y_train if parts.classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
     small = replace(
@@ -157,6 +157,7 @@ def _has_enough_time(seconds: list[float], n_folds: int, left: float) -> bool:
 
 def _run_fold(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> FoldRun:
     """Fit to the training rows of a fold and predict its test rows."""
+    fold = fold.for_estimator(candidate.estimator)
     n, start = len(fold.y_train), time.perf_counter()
     with linalg.threads.limit_threads(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)

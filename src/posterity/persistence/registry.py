@@ -99,8 +99,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "tables": """CategoryPart Column DatePart Dropped NumberPart Profile Schema TableEncoder
-        TableModel""",
+    "tables": """CategoryPart Column DatePart Dropped LevelMeansPart NumberPart Profile Schema
+        TableEncoder TableModel TextPart""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
 PLACES = {  # a module that files name: the module that holds its things now

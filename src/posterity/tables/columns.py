@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["number", "category", "date"]
+Kind: TypeAlias = Literal["number", "category", "date", "text"]
 Task: TypeAlias = Literal["regression", "classification"]
 
 
@@ -60,7 +60,7 @@ class Column:
     ----------
     name : str
         Column name in the file.
-    kind : "number", "category" or "date"
+    kind : "number", "category", "date" or "text"
         How the values are read.
     n_missing : int
         Number of missing values in the rows used for inference of types.

@@ -135,15 +135,17 @@ def infer_days(cells: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
     return style, fits[style], unsure
 
 
-def _infer_several(
-    cells: pl.Series, some: pl.Series
-) -> tuple[str, ParsedNumbers, bool] | None:
+def _infer_several(cells: pl.Series, some: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
     """Return the formats of dates written in several, as ``infer_days`` does."""
     written = {style: some.str.contains(PATTERNS[style]) for style in _MIXED}
     used = [style for style, found in written.items() if found.any()]
-    if not used or pl.DataFrame([written[style].alias(style) for style in used]).select(
-        pl.any_horizontal(pl.all()).mean()
-    ).item() < _COVERED:
+    if (
+        not used
+        or pl.DataFrame([written[style].alias(style) for style in used])
+        .select(pl.any_horizontal(pl.all()).mean())
+        .item()
+        < _COVERED
+    ):
         return None
     read = {style: parse_days(cells, style) for style in used}
     needed = [style for style in used if _is_needed(style, read)]
@@ -177,10 +179,10 @@ def describe_ambiguous(cells: pl.Series) -> tuple[str, ...]:
     mixed = np.any(first.odd & ~second.odd) and np.any(second.odd & ~first.odd)
     if not mixed or not both.any():
         return ()
-    row = int(both.argmax())
+    row, n = int(both.argmax()), int(both.sum())
     return (
         f"{cells.name!r} has dates written as {WORDS['dmy']} and as {WORDS['mdy']}, and "
-        f"{int(both.sum()):,} of them, such as {str(cells[row])!r} in row {row + 1}, could be either: it "
+        f"{n:,} of them, such as {str(cells[row])!r} in row {row + 1}, could be either: it "
         "is read as text. Write the dates as year-month-day.",
     )
 

@@ -206,6 +206,8 @@ def _classify_column(
         found.dropped.append(Dropped(name, why, final=True))
         return
     found.notes.extend(seen.notes)
+    if name not in wishes.kinds and suspecting.is_free_text(seen):
+        seen = replace(seen, column=replace(seen.column, kind="text"))
     suspicion = _find_reason_to_exclude(found, seen, target, is_class, name in wishes.kinds)
     if suspicion and name not in wishes.keep:
         found.suspects.append((seen.column, suspicion))
@@ -227,6 +229,12 @@ def _find_reason_to_exclude(
         )
         return leak
     identifier = None if said else suspecting.find_identifier(seen)
+    if identifier == suspecting.COUNTS and suspecting.follows_rows(seen, target):
+        found.notes.append(
+            f"{seen.column.name!r} counts the rows, and the target varies along them: it is kept. "
+            f"Exclude it if it only numbers them ({saying.format_option('drop', seen.column.name)})."
+        )
+        return None
     if identifier:
         return identifier
     first = found.fingerprints.setdefault(suspecting.hash_values(seen), seen.column.name)

@@ -104,7 +104,7 @@ def _parse_labels(
         spellings=spellings,
     )
     undo = f"{saying.format_option('exact', cells.name)} to keep them apart"
-    merged = spelling.describe_merging(cells.name, cells, written, spellings, undo)
+    merged = spelling.describe_merging(cells, written, spellings, undo)
     return ParsedColumn(column, labels=labels, notes=reading.notes + merged)
 
 
@@ -291,9 +291,7 @@ def _read_numbers(cells: pl.Series, found: InferredNumbers, why: str) -> _Readin
     return _Reading("number", ", ".join(said), found.style, values, found.unit, words)
 
 
-def _note_odd_texts(
-    cells: pl.Series, reading: _Reading, found: InferredNumbers
-) -> tuple[str, ...]:
+def _note_odd_texts(cells: pl.Series, reading: _Reading, found: InferredNumbers) -> tuple[str, ...]:
     """Say why texts that are mostly numbers are labels, and what to type."""
     assert reading.values is not None
     option = saying.format_option("number", cells.name)

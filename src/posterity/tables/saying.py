@@ -8,6 +8,7 @@ from posterity.tables.columns import Column, Dropped, Schema
 from posterity.tables.parts import MOST_LEVELS
 
 ASKED = "as requested"
+_TEXT = "text, by the words that rows share"
 _SHOWN = 6  # names in one sentence
 
 
@@ -40,6 +41,7 @@ def describe_schema(schema: Schema, frame: Any) -> list[str]:
         ("number", ("a number", "numbers"), "--category COL or --date COL"),
         ("category", ("a category", "categories"), "--number COL"),
         ("date", ("a date", "dates"), "--category COL"),
+        ("text", (_TEXT, _TEXT), "--drop COL or --category COL"),
     ):
         columns = [column for column in schema.inputs if column.kind == kind]
         if columns:
@@ -97,8 +99,8 @@ def _is_unusual(column: Column) -> bool:
 def _describe_format(column: Column) -> str:
     if column.kind == "category":
         return (
-            f"{column.name!r} has {column.n_distinct:,} distinct values: at most {MOST_LEVELS} "
-            "frequent ones are encoded separately, and the others together."
+            f"{column.name!r} has {column.n_distinct:,} distinct values: each is encoded by the "
+            "mean of the target in its rows, drawn to the mean of all rows where they are few."
         )
     return f"{column.name!r} is read as {column.why}."
 

@@ -35,21 +35,22 @@ def find_spellings(labels: pl.Series) -> tuple[str, ...]:
 
 
 def describe_merging(
-    name: str, cells: pl.Series, labels: pl.Series, spellings: tuple[str, ...], undo: str
+    cells: pl.Series, labels: pl.Series, spellings: tuple[str, ...], undo: str
 ) -> tuple[str, ...]:
     """Return the sentence that says which labels were merged; none if no label was."""
-    said = [*_describe_blanks(cells, labels), *_describe_case(labels, spellings, undo)]
-    return (f"In {name!r}, " + ", and ".join(said) + ".",) if said else ()
+    merged = texts.merge_spellings(labels, spellings)
+    said = [*_describe_blanks(cells, labels, merged), *_describe_case(labels, spellings, undo)]
+    return (f"In {cells.name!r}, " + ", and ".join(said) + ".",) if said else ()
 
 
-def _describe_blanks(cells: pl.Series, labels: pl.Series) -> list[str]:
+def _describe_blanks(cells: pl.Series, labels: pl.Series, merged: pl.Series) -> list[str]:
     """Describe labels that became equal without the blanks around them."""
     if not texts.is_text(cells):
         return []
     raw = cells.cast(pl.String).filter(labels.is_not_null())
-    if raw.n_unique() == labels.drop_nulls().n_unique():
-        return []
     n = int((raw != labels.drop_nulls()).sum())
+    if not n or raw.n_unique() == merged.drop_nulls().n_unique():
+        return []
     return [f"blanks around {n:,} {'label is' if n == 1 else 'labels are'} ignored"]
 
 

@@ -55,6 +55,8 @@ def section(material: ReportData) -> Section | None:
 
 
 def _make_grid(material: ReportData, name: str) -> InputGrid | None:
+    if material.kind(name) == "text":
+        return None
     if material.kind(name) == "category":
         levels = material.part(name).levels[:_MOST_LEVELS]
         places = np.arange(len(levels), dtype=np.float64)

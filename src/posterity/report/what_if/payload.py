@@ -45,13 +45,14 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
         )
     try:
         found = pack_estimator(model.estimator_)
+        controls = inputs.pack_controls(model)
     except NoFormError as error:
         return NoPanel(str(error))
     whole = {
         "target": model.schema_.target,
         "task": model.schema_.task,
         "classes": _classes(model),
-        "inputs": inputs.pack_controls(model),
+        "inputs": controls,
         "first": [name for name in first if name in {part.name for part in model.encoder_.parts_}],
         "model": found,
     }

@@ -143,7 +143,7 @@ function ranged(input, row, changed, { step, box, read, write, say }) {
     reset: () => set(input.start === null ? null : Number(start.toPrecision(12))),
     value: () => current,
     isStrange() {
-      if (current === null) return input.indicator ? "" : "never missing in the training data";
+      if (current === null) return input.indicator || input.gaps ? "" : "never missing in the training data";
       const slack = 1e-9 * step;
       if (current >= low - slack && current <= high + slack) return "";
       return `outside the training data: ${say(low)} to ${say(high)}`;
