@@ -1,8 +1,11 @@
 """Tables as people keep them: each peculiarity is read as meant, and said."""
 
+import sys
+
 import numpy as np
 import polars as pl
 import pytest
+from support.workbooks import write_workbook
 
 from posterity import (
     BayesianLinearRegression,
@@ -350,3 +353,92 @@ def test_missing_numbers_stay_missing_for_models_that_accept_them():
     assert line.encode_inputs(frame).shape == (80, 3)
     assert np.isfinite(line.encode_inputs(frame)).all()
     assert np.isfinite(forest.predict(frame)).all()
+
+
+class TestAligned:
+    @pytest.mark.parametrize(
+        ("text", "rows"),
+        [
+            ("  x     y\n 1.5   2.0\n-1.0  11.5\n", [("1.5", "2.0"), ("-1.0", "11.5")]),
+            ("x y\n1,5   2\n3,5   4\n", [("1,5", "2"), ("3,5", "4")]),
+            ('a  b\n"x y"   1\nz       2\n', [("x y", "1"), ("z", "2")]),
+            (
+                "name      age  town\nAnn Lee    34  Oslo\nB\u00f8 Li       5\n",
+                [("Ann Lee", "34", "Oslo"), ("B\u00f8 Li", "5", None)],
+            ),
+        ],
+    )
+    def test_blanks_align_columns(self, text, rows, tmp_path):
+        path = tmp_path / "aligned.txt"
+        path.write_text(text, encoding="utf-8")
+        source = tables.open_source(path)
+        assert source.notes == ("Columns are aligned by blanks.",)
+        assert [row for batch in source.batches(1) for row in batch.rows()] == rows
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [("1  2  3", "Line 300 .*3 cells.*aligned by blanks"), ("5", "Line 300 .*1 cell ")],
+    )
+    def test_a_line_that_does_not_fit_is_named(self, line, message, tmp_path):
+        path = tmp_path / "aligned.txt"
+        path.write_text("x   y\n" + "1   2\n" * 298 + line + "\n")
+        with pytest.raises(tables.TableError, match=message):
+            tables.read(path)
+
+    def test_a_cell_between_two_columns_is_named(self, tmp_path):
+        path = tmp_path / "aligned.txt"
+        path.write_text(
+            "name      age\n" + "Ann Lee    34\nBo          5\n" * 200 + "Bernard Lee 5\n"
+        )
+        with pytest.raises(tables.TableError, match=r"Line 402 .*has a character in column 10"):
+            tables.read(path)
+
+    def test_sentences_and_damaged_tables_are_not_aligned(self, tmp_path):
+        path = tmp_path / "text.csv"
+        path.write_text("hello world\nfoo bar\nbaz qux\n")
+        assert tables.open_source(path).columns == ("hello world",)
+        path.write_text("a, b\n1, 2\n3, 4, 5\n")
+        with pytest.raises(tables.TableError, match="Line 3"):
+            tables.read(path)
+
+
+class TestWorkbooks:
+    ROWS = (
+        ["Prices of 2020", None, None],
+        ["size", "town", "size"],
+        [1.5, "Bonn", 3],
+        [None, None, None],
+        [2.0, "K\u00f6ln", "n/a"],
+    )
+
+    def test_the_first_sheet_is_read_or_the_one_that_is_named(self, tmp_path):
+        path = tmp_path / "prices.xlsx"
+        write_workbook(path, {"all": list(self.ROWS), "few": [["x"], [7]]})
+        source = tables.open_source(path)
+        assert source.read().frame.rows() == [(1.5, "Bonn", "3"), (2.0, "K\u00f6ln", "n/a")]
+        said = " ".join(source.notes)
+        assert "The sheet 'all' is read; others are 'few' (--sheet NAME)." in said
+        assert "size_2" in said
+        assert "Short rows before the header" in said
+        assert tables.read(path, sheet="few").rows() == [(7.0,)]
+        with pytest.raises(tables.TableError, match=r"no sheet 'none'\. Its sheets are 'all', 'few'"):
+            tables.read(path, sheet="none")
+
+    def test_without_the_package_a_sentence_says_what_to_install(self, tmp_path, monkeypatch):
+        path = tmp_path / "prices.xlsx"
+        write_workbook(path, {"all": list(self.ROWS)})
+        monkeypatch.setitem(sys.modules, "python_calamine", None)
+        with pytest.raises(tables.TableError, match=r"pip install 'posterity\[excel\]'"):
+            tables.read(path)
+
+    def test_a_damaged_workbook_is_refused_with_a_sentence(self, tmp_path):
+        path = tmp_path / "prices.xlsx"
+        write_workbook(path, {"all": list(self.ROWS)})
+        path.write_bytes(path.read_bytes()[:400])
+        with pytest.raises(tables.TableError, match="cannot be read as a workbook"):
+            tables.read(path)
+        path.write_text("x,y\n1,2\n")
+        with pytest.raises(tables.TableError, match="is not a workbook"):
+            tables.read(path)
+        with pytest.raises(tables.TableError, match="has no sheet 'a'"):
+            tables.read(path, format="csv", sheet="a")

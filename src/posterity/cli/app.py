@@ -67,6 +67,7 @@ def compare(
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     report: options.ReportOut = "report.html",
     save: options.ModelOut = "model.posterity",
@@ -110,6 +111,7 @@ def fit(
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     save: options.ModelOut = "model.posterity",
     force: options.Force = False,
@@ -146,6 +148,7 @@ def predict(
     ] = None,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -163,7 +166,9 @@ def predict(
         from posterity.cli import predict as work
         from posterity.cli import voice
 
-        plan = work.PredictRequest(model, data, out, levels, prefix, format, separator, dask, force)
+        plan = work.PredictRequest(
+            model, data, out, levels, prefix, format, separator, dask, force, sheet
+        )
         work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 
 
@@ -174,6 +179,7 @@ def evaluate(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -182,7 +188,7 @@ def evaluate(
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
         work.run(plan, voice.OutputPrinter(json))
 
 
@@ -196,6 +202,7 @@ def report(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
@@ -205,7 +212,7 @@ def report(
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
         work.write_report(plan, out, voice.OutputPrinter(json), force=force)
 
 

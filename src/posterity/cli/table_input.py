@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
 _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
-_TEXTS = ("task", "format", "separator", "dask", "time", "group", "blocks")
+_TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class TableRequest:
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
+    sheet: str | None = None
     dask: str | None = None
     seed: int = 0
 
@@ -141,7 +142,9 @@ def open_table(
 
 def read_into_memory(request: TableRequest, voice: OutputPrinter) -> TableInMemory:
     """Read the file into memory, infer its schema and print it."""
-    source = tables.open_source(request.path, format=request.format, separator=request.separator)
+    source = tables.open_source(
+        request.path, format=request.format, separator=request.separator, sheet=request.sheet
+    )
     sample = source.read(request.rows, seed=request.seed)
     schema = infer_schema(sample.frame, request)
     sentences = (

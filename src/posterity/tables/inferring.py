@@ -232,7 +232,8 @@ def _find_reason_to_exclude(
     if identifier == suspecting.COUNTS and suspecting.follows_rows(seen, target):
         found.notes.append(
             f"{seen.column.name!r} counts the rows, and the target varies along them: it is kept. "
-            f"Exclude it if it only numbers them ({saying.format_option('drop', seen.column.name)})."
+            "Exclude it if it only numbers them "
+            f"({saying.format_option('drop', seen.column.name)})."
         )
         return None
     if identifier:
