@@ -257,7 +257,7 @@ def _open_delimited(
         stream, tabs = aligned, True
     header = headers.find_header(stream, separator, tabs=tabs)
     odd = stream.encoding == "cp1252"
-    notes = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
+    notes: tuple[str, ...] = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
     if aligned is not None:
         notes += ("Columns are aligned by blanks.",)
         tab = f"Cells are separated by {preambles.name_separator(chr(9))}."
