@@ -91,7 +91,7 @@ class LevelMeansPart:
         return self._standardise(table[_find_places(self.read(cells), self.levels)])
 
     def encode_training_rows(self, cells: pl.Series, y: NDArray[np.generic]) -> Array:
-        """Encode rows with a target, each by means that its own target is no part of."""
+        """Encode rows with a target, each by means of other rows only."""
         places = _find_places(self.read(cells), self.levels)
         Y = spread_targets(y)[:, : self.width]
         part = np.random.default_rng(0).permutation(len(places)) % min(_FOLDS, len(places))

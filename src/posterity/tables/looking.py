@@ -137,7 +137,7 @@ def _describe_odd(cells: pl.Series, values: ParsedNumbers) -> str:
 
 
 def _count_distinct(cells: pl.Series, values: ParsedNumbers) -> int:
-    """Count distinct whole numbers that floats cannot tell apart; 0 if all are small."""
+    """Count distinct whole numbers that are equal as floats; 0 if all are small."""
     present = ~np.isnan(values.numbers)
     if not np.any(np.abs(values.numbers[present]) >= texts.EXACT):
         return 0
@@ -212,7 +212,7 @@ def _read_typed(cells: pl.Series) -> _Reading:
 
 
 def _read_long_numbers(cells: pl.Series, values: ParsedNumbers) -> _Reading | None:
-    """Read whole numbers as labels where floats cannot tell them apart."""
+    """Read whole numbers as labels where some are equal as floats."""
     present = pl.Series(values.numbers[~np.isnan(values.numbers)])
     if _count_distinct(cells, values) <= present.n_unique():
         return None

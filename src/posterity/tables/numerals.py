@@ -12,7 +12,7 @@ _BRACKETS = r"^\(\s*([^()+-]*\d[^()]*)\)$"
 
 
 def parse_numerals(texts: pl.Series, style: str = "", unit: str = "") -> pl.Series:
-    """Parse texts as numbers, null where a text is none.
+    """Parse texts as numbers, null where a text is not a number.
 
     Without a unit, a currency sign or a percent sign is ignored; with one, only this unit is.
 
