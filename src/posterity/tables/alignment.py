@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from posterity.tables import columns, headers, sniffing, streams
 _LOOKED_AT = 200  # lines
 _FEWEST = 3  # lines, of which the first has the names
 _NUMBER = re.compile(rb"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_GAP = re.compile(r"(\S*)(\s+)(\S*)")
 _SEPARATOR = re.compile(rb"[,;|\t]")
 _CELL = re.compile(rb'"[^"]*"|[^\s"]+(?:"[^\s]*)?')
 
@@ -21,25 +23,25 @@ class Layout:
 
     Attributes
     ----------
-    starts : tuple of int
-        Position in the line at which each column begins; none if any run of blanks separates.
+    gaps : tuple of (int, int)
+        Start and end of the blanks between two columns; none if any run of blanks separates.
     """
 
-    starts: tuple[int, ...] = ()
+    gaps: tuple[tuple[int, int], ...] = ()
 
     def split(self, line: bytes, number: int, name: str) -> list[bytes]:
         """Return the cells of a line; ``number`` and ``name`` are for messages."""
-        if not self.starts:
+        if not self.gaps:
             return _CELL.findall(line) if b'"' in line else line.split()
         text = headers.decode_text(line)
-        for start in self.starts[1:]:
-            if text[start - 1 : start].strip():
-                raise columns.TableError(
-                    f"Line {number} of {name} has a character in column {start}, where the lines "
-                    "before it have a blank between two cells. Save the file as CSV."
-                )
-        ends = (*self.starts[1:], len(text))
-        return [text[a:b].strip().encode() for a, b in zip(self.starts, ends, strict=True)]
+        cuts = [0, *(_find_cut(text, *gap) for gap in self.gaps), len(text)]
+        if -1 in cuts:
+            start, end = self.gaps[cuts.index(-1) - 1]
+            raise columns.TableError(
+                f"Line {number} of {name} has characters at positions {start + 1} to {end}, where "
+                "the lines before it have blanks between two cells. Save the file as CSV."
+            )
+        return [text[a:b].strip().encode() for a, b in pairwise(cuts)]
 
     def convert(self, pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
         """Yield the text with a tab between cells, line by line."""
@@ -67,9 +69,9 @@ def find_layout(head: bytes) -> Layout | None:
     Examples
     --------
     >>> find_layout(b"name    age\\nAnn      34\\nBernard  5\\n")
-    Layout(starts=())
+    Layout(gaps=())
     >>> find_layout(b"name      age\\nAnn Lee    34\\nBernard     5\\n")
-    Layout(starts=(0, 10))
+    Layout(gaps=((7, 10),))
     """
     whole = head if len(head) < sniffing.HEAD else head[: head.rfind(b"\n")]
     lines = [line.rstrip(b"\r") for line in whole.split(b"\n") if line.strip()]
@@ -94,13 +96,27 @@ def _find_fixed_widths(lines: list[bytes]) -> Layout | None:
     filled = np.zeros(width + 1, dtype=np.bool_)
     for text in texts:
         filled[: len(text)] |= [not character.isspace() for character in text]
-    starts = tuple(np.flatnonzero(np.diff(filled.astype(np.int8), prepend=0) == 1).tolist())
-    layout = Layout(starts)
+    steps = np.diff(filled.astype(np.int8), prepend=0)
+    starts, ends = (np.flatnonzero(steps == step).tolist() for step in (1, -1))
+    layout = Layout(tuple(zip(ends, starts[1:], strict=False)))
     if len(starts) < 2:
         return None
     rows = [layout.split(line, 0, "") for line in lines]
     is_full = np.mean([bool(cell) for row in rows for cell in row]) >= 0.5
     return layout if all(rows[0]) and is_full and _has_numbers(rows[1:]) else None
+
+
+def _find_cut(text: str, start: int, end: int) -> int:
+    """Return where to cut a line between two columns, -1 if a cell is there.
+
+    A cell may be longer than those of the first lines and reach into the gap from either side.
+    """
+    gap = text[start:end].ljust(end - start)
+    match = _GAP.fullmatch(gap)
+    before, after = text[start - 1 : start].strip(), text[end : end + 1].strip()
+    if match is None or (match[1] and not before) or (match[3] and not after):
+        return -1
+    return start + match.end(2)
 
 
 def _has_numbers(rows: list[list[bytes]]) -> bool:
