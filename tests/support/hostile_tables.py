@@ -234,7 +234,8 @@ def make_aligned(
     width = 12
     rows = [[cell if rng.random() < 0.97 else "" for cell in row] for row in values]
     lines = ["".join(f"{cell:>{width}}" for cell in row) for row in [names, *rows]]
-    return "aligned.txt", "\n".join(lines).encode(), None if len(rows) < 3 else len(rows)
+    n_rows = sum(any(row) for row in rows)  # a blank line is no row
+    return "aligned.txt", "\n".join(lines).encode(), None if n_rows < 3 else n_rows
 
 
 def damage_lines(text: str, rng: np.random.Generator) -> str:
@@ -261,13 +262,13 @@ def main(n_tables: int, n_files: int) -> None:
         slowest = 0.0
         with tempfile.TemporaryDirectory() as folder:
             for seed in range(n):
-                start = time.perf_counter()
+                start = time.process_time()
                 try:
                     outcome = check(np.random.default_rng(seed), Path(folder))
                 except Exception as error:
                     outcome = f"WRONG {seed}: {type(error).__name__}: {str(error)[:300]}"
                     print(outcome, flush=True)
-                slowest = max(slowest, time.perf_counter() - start)
+                slowest = max(slowest, time.process_time() - start)
                 found[outcome.split(":")[0].split(",")[0].split(" ")[0]] += 1
         print(check.__name__, dict(found), f"slowest {slowest:.2f} s", flush=True)
 

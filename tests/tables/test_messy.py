@@ -1,6 +1,7 @@
 """Tables as people keep them: each peculiarity is read as meant, and said."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -327,6 +328,16 @@ class TestText:
         persistence.save(model, tmp_path / "model.posterity")
         again = persistence.load(tmp_path / "model.posterity")
         np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+
+    def test_a_file_whose_arrays_do_not_fit_is_refused(self, tmp_path):
+        rows = pl.DataFrame({"town": [f"town {i % 55}" for i in range(200)]})
+        column = tables.Column("town", "category")
+        encoder = tables.TableEncoder((column,)).fit(rows, np.arange(200.0))
+        (part,) = encoder.parts_
+        encoder.parts_ = (replace(part, means=part.means[1:]),)
+        persistence.save(encoder, tmp_path / "encoder.posterity")
+        with pytest.raises(persistence.FileError, match="do not fit the levels"):
+            persistence.load(tmp_path / "encoder.posterity")
 
     def test_texts_that_share_no_words_are_left_out(self):
         codes = [f"{RNG.integers(16**8):08x} {RNG.integers(16**8):08x} {i:x}" for i in range(N)]
