@@ -102,6 +102,11 @@ class TestMissingWords:
         assert fitted.parts_[0].mean == np.mean([i for i in range(N) if i % 6])
         assert fitted.transform({"it": [kind(-999)]}).tolist() == [[0.0, 1.0]]
 
+    def test_a_column_of_categories_stays_one_without_them(self):
+        cells = pl.Series(["1", "2", "-999"] * 20, dtype=pl.Categorical)
+        column, _ = read(cells, missing=["-999"])
+        assert (column.kind, column.n_missing, column.n_distinct) == ("category", 20, 2)
+
     @pytest.mark.parametrize(
         ("extremes", "is_sentinel"),
         [

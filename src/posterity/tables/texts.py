@@ -122,8 +122,8 @@ def remove_words(cells: pl.Series, words: tuple[str, ...]) -> pl.Series:
     found = found.fill_null(False)
     if not found.any():
         return cells
-    plain = cells.cast(pl.String) if is_text(cells) else cells
-    return plain.to_frame().select(pl.when(~found).then(pl.first()).alias(cells.name)).to_series()
+    kept = cells.to_frame().select(pl.when(~found).then(pl.first()).alias(cells.name))
+    return kept.to_series()
 
 
 def _parse_word(word: str) -> float | None:
