@@ -132,6 +132,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
         *_list_skipped_models(found),
     )
     voice.say("", found.verdict)
+    voice.say(*comparison.describe_importance(found.importance))
 
 
 def _describe_stack(found: comparison.Comparison) -> Iterator[str]:

@@ -11,7 +11,7 @@ from posterity.comparison.comparing import compare
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
 from posterity.comparison.holdout import Holdout
-from posterity.comparison.importance import importance
+from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import (
     LEVELS,
@@ -40,6 +40,7 @@ __all__ = [
     "candidates",
     "compare",
     "compare_on_dask",
+    "describe_importance",
     "evaluate",
     "family",
     "importance",

@@ -1,7 +1,7 @@
 """Split a table into cross-validation folds whose encoders see only training rows."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,15 @@ class Fold:
     y_test: NDArray[Any]
     rows: NDArray[np.intp]  # positions of the test rows in the table
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
+    with_missing: "Fold | None" = (
+        None  # the same rows with missing numbers as nan, if there are any
+    )
+
+    def for_estimator(self, estimator: Any) -> "Fold":
+        """Return the rows as the estimator takes them: missing numbers as such, or filled."""
+        if self.with_missing is not None and tables.accepts_missing(estimator):
+            return self.with_missing
+        return replace(self, with_missing=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +113,27 @@ def _encode_fold(
     train_rows: NDArray[np.intp],
     test_rows: NDArray[np.intp],
 ) -> Fold:
-    """Encode the training and test rows of one fold."""
-    train = frame[train_rows]
-    encoder = tables.TableEncoder(schema.inputs).fit(train)
+    """Encode the training and test rows of one fold, also with missing numbers as such."""
+    kept = None
+    if any(column.kind == "number" and column.n_missing for column in schema.inputs):
+        kept = _encode_rows(frame, schema, y, train_rows, test_rows, keep_missing=True)
+    fold = _encode_rows(frame, schema, y, train_rows, test_rows, keep_missing=False)
+    return replace(fold, with_missing=kept)
+
+
+def _encode_rows(
+    frame: pl.DataFrame,
+    schema: tables.Schema,
+    y: NDArray[Any],
+    train_rows: NDArray[np.intp],
+    test_rows: NDArray[np.intp],
+    *,
+    keep_missing: bool,
+) -> Fold:
+    """Encode the training and test rows of one fold in one way."""
+    encoder = tables.TableEncoder(schema.inputs, keep_missing)
     return Fold(
-        encoder.transform(train),
+        encoder.fit_transform(frame[train_rows], y[train_rows]),
         y[train_rows],
         encoder.transform(frame[test_rows]),
         y[test_rows],

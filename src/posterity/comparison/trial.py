@@ -176,6 +176,7 @@ def comparable_evidence(estimator: Any) -> float | None:
 
 def _warm_up(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> None:
     """Fit to a few rows, so that just-in-time compilation does not count as fitting time."""
+    fold = fold.for_estimator(candidate.estimator)
     groups = fold.y_train if classes else np.zeros(len(fold.y_train))
     rows = np.concatenate([np.flatnonzero(groups == g)[:_FEW] for g in np.unique(groups)])
     small = replace(
@@ -195,6 +196,7 @@ def _run_fold(
     candidate: Candidate, fold: Fold, number: int, classes: tuple[str, ...], seed: int
 ) -> FoldRun:
     """Fit to the training rows of a fold and predict its test rows."""
+    fold = fold.for_estimator(candidate.estimator)
     n, start = len(fold.y_train), budget.read_clock()
     with linalg.threads.limit_threads(n):
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)

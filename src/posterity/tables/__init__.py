@@ -2,10 +2,11 @@
 
 from posterity.tables.answers import append_predictions
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder
+from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
+from posterity.tables.level_means import LevelMeansPart
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
 from posterity.tables.sampling import Sample
@@ -15,6 +16,7 @@ from posterity.tables.spread_answers import write_predictions
 from posterity.tables.spread_rows import SpreadRows
 from posterity.tables.spread_targets import assign_folds
 from posterity.tables.table_model import TableModel
+from posterity.tables.text_parts import TextPart
 from posterity.tables.unusual import TrainingRange
 from posterity.tables.writing import write_batches
 
@@ -25,6 +27,7 @@ __all__ = [
     "DatePart",
     "Dropped",
     "Kind",
+    "LevelMeansPart",
     "NumberPart",
     "PartitionedSource",
     "Profile",
@@ -36,7 +39,9 @@ __all__ = [
     "TableError",
     "TableModel",
     "Task",
+    "TextPart",
     "TrainingRange",
+    "accepts_missing",
     "append_predictions",
     "append_targets",
     "as_frame",

@@ -14,7 +14,7 @@ from posterity import models
 from posterity.arrays import Array
 from posterity.tables import frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder
+from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
 from posterity.tables.unusual import TrainingRange
@@ -112,11 +112,12 @@ class TableModel(BaseEstimator):
             )
         rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
-        self.encoder_ = TableEncoder(self.schema_.inputs).fit(rows)
+        y_train = y_all[has_target]
+        self.encoder_ = TableEncoder(self.schema_.inputs, accepts_missing(self.estimator))
+        X = self.encoder_.fit_transform(rows, y_train)
         self.profile_ = self.encoder_.profile_
-        X = self.encoder_.transform(rows)
         self.training_range_ = TrainingRange.from_rows(X, self.encoder_)
-        self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
+        self.estimator_ = clone(self.estimator).fit(X, y_train)
         return self
 
     @property
