@@ -12,6 +12,7 @@ TABLES = (
     ("log_score_gain", "Mean log score, less that of the oracle", 3),
     ("relative_width", "Width of 90 % intervals, relative to the oracle, median", 2),
     ("slope", "Calibration slope of probabilities: below 1 too sure", 2),
+    ("oracle_slope", "Calibration slope of the oracle", 2),
     ("fit_ms", "Fit, CPU ms, median", 1),
 )
 

@@ -3,8 +3,11 @@
 import json
 import shlex
 
+import numpy as np
 import polars as pl
 import pytest
+from support import hostile_tables
+from support.workbooks import write_workbook
 
 import posterity
 from posterity import tables
@@ -18,6 +21,7 @@ def test_numbers_are_ranked_reported_and_the_winner_is_saved(run, houses, at):
     assert result.exit_code == 0, result.output
     for words in ("log score", "RMSE", "coverage 90 %:", "calibration error:", "Use '", "(mean)"):
         assert words in result.output
+    assert "when an input is shuffled (95 % interval): size" in " ".join(result.output.split())
     assert "Next: posterity predict model.posterity houses.csv" in result.output
     model = posterity.load(at / "model.posterity")
     assert isinstance(model, tables.TableModel)
@@ -53,6 +57,8 @@ def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     scores = [row["log_score"] for row in answer["models"]]
     assert scores == sorted(scores, reverse=True)
     assert answer["winner"] in ("linear", "sparse")
+    for one in answer["importance"]:
+        assert one["low"] <= one["drop"] <= one["high"]
     # The command that is told gives the same again.
     again = run(*shlex.split(answer["command"])[1:], "--json")
     repeated = json.loads(again.stdout)
@@ -169,3 +175,35 @@ def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, 
     assert (at / answer["report"]).exists()
     assert posterity.load(at / answer["model"]).schema.target == target
     assert len(pl.read_csv(at / "posterity-demo" / f"{task}.csv")) == len(frame[::5])
+
+
+def test_a_messy_workbook_is_fitted_as_asked_and_predicted_row_by_row(run, at):
+    rng = np.random.default_rng(0)
+    rows = [
+        [f"{v:.1f} kg", "low" if i % 9 == 0 else f"{v:.0f}", ["Yes", "yes ", "no", "NO"][i % 4]]
+        for i, v in enumerate(rng.normal(70.0, 9.0, 40))
+    ]
+    write_workbook(at / "book.xlsx", {"about": [["x"]], "rows": [["size", "score", "y"], *rows]})
+    asked = "fit book.xlsx --sheet rows --target y --model linear --missing low --exact y"
+    result = run(asked)
+    assert result.exit_code == 0, result.output
+    assert "one of 4 classes" in result.output
+    result = run(asked.removesuffix(" --exact y") + " --force")
+    said = " ".join(result.output.split())
+    assert "one of 2 classes" in said
+    assert "'size' is read as numbers in kg." in said
+    assert "'score' (5)" in said
+    result = run("predict model.posterity book.xlsx --sheet rows --out predictions.csv")
+    assert result.exit_code == 0, result.output
+    assert len(pl.read_csv(at / "predictions.csv")) == 40
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_wrong_table_ends_in_a_model_or_a_sentence(run, at, seed):
+    names, rows = hostile_tables.make_table(np.random.default_rng(seed))
+    text, _ = hostile_tables.format_table(names, rows, np.random.default_rng(seed))
+    (at / "table.csv").write_bytes(text.encode())
+    result = run("fit table.csv --target y --model linear")
+    assert result.exit_code in (0, 3, 4)
+    assert "Traceback" not in result.output
+    assert isinstance(result.exception, SystemExit | None)

@@ -1,11 +1,14 @@
 """What inputs are worth, by shuffling them."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
 from sklearn.model_selection import KFold
 
-from posterity import classification, comparison, regression, tables
+from posterity import classification, comparison, distributions, regression, tables
+from posterity.comparison.importance import MeasuredRows, rank_inputs
 
 importance = comparison.importance
 
@@ -37,7 +40,12 @@ def by_hand(model, frame, name, seed, n_repeats):
     y = frame["y"].to_numpy()
     before = model.predict_dist(frame).log_prob(y)
     mixed = [frame.with_columns(frame[name][order].alias(name)) for order in shuffles]
-    return np.mean([before - model.predict_dist(f).log_prob(y) for f in mixed], axis=0)
+    lost = np.array([before - model.predict_dist(f).log_prob(y) for f in mixed])
+    given = np.zeros(len(frame))
+    for losses, order in zip(lost, shuffles, strict=True):
+        for row, partner in enumerate(order):
+            given[partner] += losses[row] / n_repeats
+    return lost.mean(axis=0), given
 
 
 @pytest.mark.parametrize("at_once", [1, 20_000])
@@ -47,16 +55,67 @@ def test_each_drop_is_that_of_a_table_with_one_column_shuffled(model, monkeypatc
     found = {one.name: one for one in importance(model, new, seed=5, n_repeats=2)}
     assert set(found) == {"a", "noise", "colour"}
     for name, one in found.items():
-        lost = by_hand(model, new, name, 5, 2)
+        lost, given = by_hand(model, new, name, 5, 2)
         assert one.drop == pytest.approx(lost.mean(), rel=1e-9, abs=1e-12)
-        assert one.error == pytest.approx(lost.std(ddof=1) / np.sqrt(40), rel=1e-9)
+        assert one.error == pytest.approx((lost + given).std(ddof=1) / np.sqrt(40), rel=1e-9)
+        assert one.high - one.drop == pytest.approx(2.0227 * one.error, rel=1e-4)  # t, 39 degrees
+        assert one.drop - one.low == pytest.approx(one.high - one.drop, rel=1e-9)
+
+
+class Line:
+    """The density of y = 2 a + noise, which needs nothing of the first row of a table."""
+
+    def predict_dist(self, X):
+        return distributions.Normal(2.0 * X[:, 0], 1.0)
+
+
+def measured(rng, n_clusters, n_each):
+    """Rows of clusters that share their input, and noise columns beside it."""
+    a = np.repeat(rng.normal(size=n_clusters), n_each)
+    X = np.column_stack([a, rng.normal(size=len(a))])
+    blocks = (("a", slice(0, 1)), ("noise", slice(1, 2)))
+    y = 2.0 * a + rng.normal(size=len(a))
+    return MeasuredRows(Line(), X, y, blocks, 0, 100, np.repeat(np.arange(n_clusters), n_each))
+
+
+def share_of_intervals_with_the_truth(n_clusters, n_each, *, known):
+    """Truth: half the mean of (2 (a - a'))^2, that is 4, for independent a and a'."""
+    rng, inside = np.random.default_rng(0), 0
+    for _ in range(300):
+        part = measured(rng, n_clusters, n_each)
+        part = part if known else dataclasses.replace(part, clusters=None)
+        one = rank_inputs([part])[0]
+        # Shuffled within the rows of few clusters, some rows get the value of their own cluster.
+        share = (n_clusters * n_each - n_each) / (n_clusters * n_each - 1)
+        inside += one.low <= 4.0 * share <= one.high
+    return inside / 300
+
+
+def test_intervals_contain_the_truth_as_often_as_they_should_where_rows_depend():
+    assert 0.92 <= share_of_intervals_with_the_truth(200, 1, known=False) <= 0.995
+    assert 0.90 <= share_of_intervals_with_the_truth(60, 5, known=True) <= 0.995
+    assert share_of_intervals_with_the_truth(60, 5, known=False) < 0.8
+
+
+def test_what_helps_nothing_is_said_to_help_nothing():
+    part = measured(np.random.default_rng(0), 60, 1)
+    first, second = rank_inputs([part])
+    assert first.helps
+    assert not second.helps
+    told = comparison.describe_importance((first, second))
+    assert f"a {first.drop:.2g} ({first.low:.2g} to" in told[0]
+    assert told[1].startswith("As far as these rows tell, noise helps nothing")
+    assert "no input helps" in comparison.describe_importance((second,))[0]
+    many = [dataclasses.replace(second, name=f"x{k}") for k in range(9)]
+    assert "x4 and 4 more help nothing" in comparison.describe_importance((first, *many))[1]
+    assert comparison.describe_importance(()) == ()
 
 
 def test_the_most_important_come_first_and_noise_is_worth_nothing(model):
     found = importance(model, table(seed=1))
     assert [one.name for one in found] == ["a", "colour", "noise"]
     assert abs(found[-1].drop) < 3.0 * found[-1].error + 0.01
-    assert found[0].drop > 10.0 * found[0].error
+    assert found[0].low > 10.0
 
 
 def test_classes_have_important_inputs_too():

@@ -123,6 +123,21 @@ def test_a_stack_of_classifiers_averages_probabilities(tmp_path):
     assert set(again.predict(X)) <= {0, 1}
 
 
+def test_where_numbers_are_missing_the_encodings_of_members_are_alike():
+    table = mixed_table(90)
+    holes = np.where(np.arange(90) % 7 == 0, np.nan, table["b"].to_numpy())
+    table = table.with_columns(pl.Series("b", holes).fill_nan(None))
+    names = ["linear", "additive", "tree", "ferns"]
+    models = comparison.candidates("regression", 90, 2, names=names)
+    takes = {one.name for one in models if tables.accepts_missing(one.estimator)}
+    assert 0 < len(takes) < len(names)
+    found = comparison.compare(table, tables.infer(table, "y"), models, folds=2, prefer="best")
+    for one in found.results:
+        members = {name for name, _ in one.weights}
+        assert members <= takes or not members & takes
+    assert len(found.importance) == 2
+
+
 def test_counts_and_few_rows_are_not_stacked():
     rng = np.random.default_rng(0)
     x = rng.normal(size=60)

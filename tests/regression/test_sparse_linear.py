@@ -94,7 +94,7 @@ def test_the_evidence_is_the_dense_log_density():
 
 def test_the_posterior_is_the_dense_one():
     X, y = data()
-    model = SparseLinearRegression().fit(X, y)
+    model = SparseLinearRegression(hyperparameters="maximise").fit(X, y)
     Z = X[:, model.relevance_] - X[:, model.relevance_].mean(axis=0)
     spread = np.sqrt(np.mean(Z**2, axis=0))
     Sigma = np.linalg.inv(np.diag(model.precision_ * spread**2) + Z.T @ Z)
@@ -166,7 +166,7 @@ def test_without_signal_the_targets_have_mean_and_variance_only():
     assert "no column raises the evidence" in model.stop_reason_
     mean, std = model.predict(X, return_std=True)
     np.testing.assert_allclose(mean, y.mean())
-    np.testing.assert_allclose(std, y.std(), rtol=0.03)
+    np.testing.assert_allclose(std, y.std() * np.sqrt(51.0 / 47.0))  # a Student-t's
     assert model.sample_weights(3)[0].shape == (3, 5)
 
 

@@ -83,6 +83,34 @@ def test_the_panel_says_what_the_model_says_of_what_is_set(
     assert chromium.complaints() == []
 
 
+def test_a_click_on_a_heading_sorts_a_table(
+    chromium: browser.Browser, numbers: tuple[Path, tables.TableModel]
+) -> None:
+    chromium.open(numbers[0])
+    cells = (
+        "return [...document.querySelectorAll('#surprises tbody tr')]"
+        ".map((row) => row.cells[arguments[0]].textContent)"
+    )
+    press = "document.querySelectorAll('#surprises th button')[arguments[0]].click()"
+    rows = chromium.run(cells, 0)
+    chromium.settled(press, 0)
+    assert chromium.run(cells, 0) == sorted(rows, key=int) != rows
+    chromium.settled(press, 0)
+    assert chromium.run(cells, 0) == sorted(rows, key=int, reverse=True)
+    assert chromium.run(
+        "return document.querySelector('#surprises th').getAttribute('aria-sort')"
+    ) == ("descending")
+    column = chromium.run(
+        "return [...document.querySelectorAll('#surprises thead th')].map((e) => e.textContent)"
+    ).index("width")
+    chromium.settled(press, column)
+    widths = chromium.run(cells, column)
+    known = [float(text.replace("\u2212", "-")) for text in widths if text != "\u2013"]
+    assert known == sorted(known)
+    assert widths[len(known) :] == ["\u2013"] * (len(widths) - len(known))  # missing ones last
+    assert chromium.complaints() == []
+
+
 def test_keys_move_a_slider_and_reset_brings_all_back(
     chromium: browser.Browser, numbers: tuple[Path, tables.TableModel]
 ) -> None:
@@ -208,4 +236,6 @@ def test_without_scripts_all_but_the_panel_is_there(
         drawn = chromium.driver.find_elements("css selector", "main svg")
         assert len(drawn) > 3
         assert not chromium.driver.find_elements("css selector", "#what-if input")
+        assert chromium.driver.find_elements("css selector", "table.sortable")
+        assert not chromium.driver.find_elements("css selector", "th button")
         assert "posterity predict" in chromium.driver.find_element("id", "what-if-section").text

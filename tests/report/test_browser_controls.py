@@ -12,17 +12,21 @@ from posterity import classification, regression, tables
 from posterity.report import what_if
 
 
+def write_panel(path: Path, model: tables.TableModel, first: tuple[str, ...] = ()) -> Path:
+    """Write a page that holds nothing but the panel of a model."""
+    payload = what_if.payload(model, first=first)
+    assert not isinstance(payload, what_if.NoPanel)
+    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    return path
+
+
 def test_columns_of_one_value_or_none_can_be_moved(
     chromium: browser.Browser, tmp_path: Path
 ) -> None:
     frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
     schema = panel_cases.schema()
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.NoPanel)
-    path = tmp_path / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    chromium.open(path)
+    chromium.open(write_panel(tmp_path / "panel.html", model))
     boxes = (
         "return [...document.querySelectorAll('#what-if input[type=number]')].map((e) => e.value)"
     )
@@ -30,6 +34,40 @@ def test_columns_of_one_value_or_none_can_be_moved(
     assert chromium.text("#what-if .answer .outside") == ""
     chromium.settled(panel_cases.SET, "age", "input[type=range]", "6")
     assert chromium.text("#what-if .is-outside .outside") == "outside the training data: 5 to 5"
+    assert chromium.complaints() == []
+
+
+def test_one_of_two_is_chosen_and_a_density_ends_where_the_model_has_none(
+    chromium: browser.Browser, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    sex, habit = rng.integers(1, 3, 60).astype(float), rng.choice(["no", "yes"], 60)
+    y = np.exp(0.5 * sex + (habit == "yes") + rng.normal(size=60))
+    frame = pl.DataFrame({"sex": sex, "smokes": [*habit[:-1], None], "y": y})
+    schema = tables.infer(frame, "y")
+    model = tables.TableModel(regression.GammaRegression(), schema).fit(frame)
+    chromium.open(write_panel(tmp_path / "panel.html", model))
+    assert chromium.run("return document.querySelectorAll('#what-if [type=range]').length") == 0
+    options = "return [...document.querySelectorAll('#what-if .pair')].map((e) => e.innerText)"
+    assert [text.split() for text in chromium.run(options)] == [
+        ["1", "2"],
+        ["no", "yes", "(missing)"],
+    ]
+    press = "document.querySelectorAll('#what-if [type=radio]')[arguments[0]].click()"
+    chromium.settled(press, 1)
+    for place, smokes in ((3, "yes"), (4, None)):
+        chromium.settled(press, place)
+        row = pl.DataFrame({"sex": [2.0], "smokes": pl.Series([smokes], dtype=pl.String)})
+        told = float(chromium.run(panel_cases.SAID)["mean"])
+        assert told == pytest.approx(model.predict(row)[0], rel=1e-6)
+    # Below zero, which is no value of a gamma distribution, there is an axis but no density.
+    line = chromium.run("return document.querySelector('#what-if .line').getAttribute('d')")
+    zero = chromium.run(
+        "return [...document.querySelectorAll('#what-if .tick')]"
+        ".find((e) => e.textContent === '0').getAttribute('x')"
+    )
+    assert float(line[1:].split(",")[0]) == pytest.approx(float(zero), abs=0.02)
+    assert float(zero) > 24.0
     assert chromium.complaints() == []
 
 
@@ -42,10 +80,7 @@ def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     frame = frame.with_columns(y=frame["y"].replace_strict([f"class {c}" for c in range(3)], names))
     estimator = classification.BayesianLogisticRegression()
     model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
-    payload = what_if.payload(model)
-    assert not isinstance(payload, what_if.NoPanel)
-    path = tmp_path / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
+    path = write_panel(tmp_path / "panel.html", model)
     with chromium.emulating(width=width):
         chromium.open(path)
         bars = chromium.run(
@@ -84,11 +119,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableMo
     )
     schema = tables.Schema("y", "regression", inputs)
     model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
-    payload = what_if.payload(model, first=["town", "clock", "moment"])
-    assert not isinstance(payload, what_if.NoPanel)
     path = tmp_path_factory.mktemp("many") / "panel.html"
-    path.write_text(panel_cases.page(payload), encoding="utf-8")
-    return path, model
+    return write_panel(path, model, ("town", "clock", "moment")), model
 
 
 def test_many_inputs_are_folded_and_those_that_matter_come_first(

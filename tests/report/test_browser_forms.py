@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from report import panel_cases
 
-from posterity import classification, features, kernels, likelihoods, regression
+from posterity import classification, features, kernels, likelihoods, regression, tables
 from posterity.report import what_if
 from posterity.report.what_if import condensing
 
@@ -163,3 +163,19 @@ def test_few_rows_tell_what_many_say(
         np.testing.assert_allclose(np.array(found), model.predict_proba(rows), atol=1e-4)
     else:
         assert_same_number(found, model.predict_dist(rows), 1e-3)
+
+
+def test_a_category_of_many_levels_is_what_the_model_says(
+    chromium: browser.Browser, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    frame = panel_cases.frame(400).with_columns(kind=rng.permutation(400) % 60)
+    frame = frame.with_columns(pl.col("kind").cast(pl.String))
+    model = tables.TableModel(regression.BayesianLinearRegression(), panel_cases.schema())
+    model.fit(frame)
+    payload, rows = what_if.payload(model), panel_cases.queries(20)
+    assert not isinstance(payload, what_if.NoPanel)
+    shown = payload["inputs"][2]["levels"]
+    rows = rows.with_columns(kind=pl.Series(["new", None, *rng.choice(shown, 18)], dtype=pl.String))
+    found = answers(chromium, tmp_path, payload, rows)
+    assert_same_number(found, model.predict_dist(rows), CLOSE)

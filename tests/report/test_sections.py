@@ -2,9 +2,11 @@
 
 import dataclasses
 import functools
+import io
 import json
 import re
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import polars as pl
@@ -23,9 +25,11 @@ from posterity.report.sections import (
     class_map,
     classes,
     curves,
+    dependence,
     head,
     inner,
     inputs,
+    models,
     panel,
     prediction,
     ranking,
@@ -34,8 +38,19 @@ from posterity.report.sections import (
     residuals,
     surprising,
     vectors,
+    weights,
 )
-from posterity.report.sections.blocks import Code, Figure, Figures, Items, Panel, Section, Table
+from posterity.report.sections.blocks import (
+    Cards,
+    Code,
+    Download,
+    Figure,
+    Figures,
+    Items,
+    Panel,
+    Section,
+    Table,
+)
 
 
 def looked(story: report.Story) -> ReportData:
@@ -131,7 +146,8 @@ def test_a_few_of_many_are_rising_and_different() -> None:
 
 def test_inputs_that_make_no_difference_get_no_place() -> None:
     importance = [
-        comparison.Importance(f"{k}", drop, 0.1) for k, drop in enumerate((5.0, 1.0, 0.01))
+        comparison.Importance(f"{k}", drop, 0.1, drop - 0.2, drop + 0.2)
+        for k, drop in enumerate((5.0, 1.0, 0.01))
     ]
     material = dataclasses.replace(of_numbers(), importance=tuple(importance))
     assert material.leading(1, 9) == 2
@@ -148,7 +164,7 @@ def test_the_head_gives_the_verdict_of_the_comparison_or_one_of_its_own() -> Non
     alone = head.head(stories.numbers())
     held = stories.numbers().held_out
     inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4]))
-    assert f"{100 * inside:.0f}\u202f%" in alone.verdict
+    assert f"{100 * inside:.1f}\u202f%" in alone.verdict
     assert alone.next_command == "posterity predict model.posterity data.csv"
 
 
@@ -167,14 +183,14 @@ def test_no_ranking_of_one_model() -> None:
 def test_the_ranking_has_a_row_and_a_mark_for_each_model_and_hollow_baselines() -> None:
     section = ranking.section(looked(stories.compared(stories.numbers(), 0.1, 0.2, 0.3)))
     table = tables(section)[0]
-    assert [row.mark for row in table.rows] == ["best", "", "", "baseline"]
+    assert [row.mark for row in table.rows] == ["chosen", "", "", "baseline"]
     assert all(len(row.cells) == len(table.head) for row in table.rows)
     figure = figures(section)[0]
     assert (circles(figure, "accent"), circles(figure, "hollow")) == (3, 1)
     assert [text for _, text in figure.legend] == ["models", "baselines"]
-    assert [b.items for b in section.blocks if isinstance(b, Items)] == [
-        ("slow one: no time left",)
-    ]
+    (left,) = (b.items for b in section.blocks if isinstance(b, Items))
+    assert left == ('<a href="#model-4">slow one</a>: no time left',)
+    assert figure.broad is not None
 
 
 def test_a_hopeless_model_is_an_arrow_at_the_edge() -> None:
@@ -184,7 +200,57 @@ def test_a_hopeless_model_is_an_arrow_at_the_edge() -> None:
     assert "\N{LEFTWARDS ARROW} \N{MINUS SIGN}900" in figure.picture
 
 
+def test_names_of_models_lead_to_what_they_are() -> None:
+    story = stories.compared(stories.numbers(), 0.1, 0.2)
+    results = list(story.comparison.results)
+    results[1:] = (
+        dataclasses.replace(results[1], name="linear", code="BayesianLinearRegression()"),
+        dataclasses.replace(results[2], name="mean"),
+    )
+    verdict = "Use 'linear', not 'other' <b>."
+    found = dataclasses.replace(
+        story.comparison,
+        results=tuple(results),
+        verdict=verdict,
+        scope="for new trees",
+        cautions=("Rows depend on each other: use --time.",),
+    )
+    story = dataclasses.replace(story, comparison=found)
+    (cards,) = models.section(looked(story)).blocks
+    assert isinstance(cards, Cards)
+    assert [card.title for card in cards.cards] == ["best one", "linear", "mean", "slow one"]
+    facts = dict(cards.cards[1].facts)
+    assert facts["Likelihood"] == facts["Prior"] == "normal"
+    assert facts["Python"] == "BayesianLinearRegression()"
+    told = head.head(story)
+    link = f'<a href="#{cards.cards[1].name}">linear</a>'
+    assert told.verdict == f"Use {link}, not &#39;other&#39; &lt;b&gt;."
+    assert told.cautions == found.cautions
+    assert ("Scores hold", "for new trees") in told.facts
+    assert "this holds for new trees." in calibration.section(looked(story)).lead
+    table = tables(ranking.section(looked(story)))[0]
+    assert [row.link for row in table.rows] == [card.name for card in cards.cards[:3]]
+    assert table.rows[1].values[1] == results[1].log_score
+
+
 # ---- what it predicts
+
+
+def test_held_out_predictions_can_be_saved() -> None:
+    story = stories.compared(stories.numbers(), 0.1)
+    (block,) = (b for b in prediction.section(looked(story)).blocks if isinstance(b, Download))
+    text = unquote(block.address.removeprefix("data:text/csv;charset=utf-8,"))
+    saved, held = pl.read_csv(io.StringIO(text)), story.held_out
+    assert saved.columns == ["row", "observed", "mean", "q0.05", "q0.25", "q0.5", "q0.75", "q0.95"]
+    assert saved["row"].to_list() == (held.rows + 1).tolist()
+    np.testing.assert_allclose(saved["observed"], held.y, rtol=1e-11)
+    np.testing.assert_allclose(saved[:, 3:].to_numpy(), held.quantiles, rtol=1e-5)
+    story = stories.compared(stories.classes(), 0.1)
+    (block,) = (b for b in classes.section(looked(story)).blocks if isinstance(b, Download))
+    text = unquote(block.address.removeprefix("data:text/csv;charset=utf-8,"))
+    saved = pl.read_csv(io.StringIO(text))
+    np.testing.assert_allclose(saved[:, 2:].to_numpy(), story.held_out.probabilities, rtol=1e-5)
+    assert prediction.section(of_numbers()).blocks[1:] == ()  # of rows that it was fitted to
 
 
 def test_dots_outside_their_interval_are_told_apart() -> None:
@@ -240,7 +306,7 @@ def test_the_map_is_covered_once() -> None:
     boxes = re.findall(r'class="box c\d tile level\d" d="([^"]*)"', figure.picture)
     sides = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H", "".join(boxes))
     area = sum(abs((float(b) - float(a)) * (float(d) - float(c))) for a, c, b, d in sides)
-    assert area == pytest.approx((440 - 58 - 22) * (300 - 10 - 44), rel=0.02)
+    assert area == pytest.approx((440 - 66 - 22) * (300 - 10 - 46), rel=0.02)
 
 
 def test_no_map_of_too_few_numbers_or_too_many_classes() -> None:
@@ -293,6 +359,46 @@ def test_the_shares_of_the_transform_are_those_of_the_rows() -> None:
     assert density.tolist() == pytest.approx([0.4, 0.8, 1.2, 1.6])
 
 
+def dependent(kind: str, column: str, clusters: np.ndarray) -> ReportData:
+    story = stories.compared(stories.numbers(), 0.1)
+    held = dataclasses.replace(story.held_out, clusters=clusters)
+    holdout = comparison.Holdout(kind, (column,))
+    found = dataclasses.replace(story.comparison, holdout=holdout)
+    return looked(dataclasses.replace(story, held_out=held, comparison=found))
+
+
+def test_coverage_is_drawn_by_group_with_the_lowest_first() -> None:
+    kinds = stories.measurements()["kind"].to_numpy()
+    material = dependent("groups", "kind", np.unique(kinds, return_inverse=True)[1])
+    figure = figures(calibration.section(material))[-1]
+    held = material.story.held_out
+    inside = (held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4])
+    share = {kind: inside[kinds == kind].mean() for kind in np.unique(kinds)}
+    labels = re.search(r'<g class="ticks beside">(.*?)</g>', figure.picture)[1]
+    shown = re.findall(r">(\w+)</text>", labels)
+    assert [share[kind] for kind in shown[::-1]] == sorted(share.values())
+    assert circles(figure, "accent") == 3
+    places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', figure.picture)]
+    expected = [66.0 + share[kind] * (440 - 66 - 22) for kind in shown[::-1]]
+    assert places == pytest.approx(expected, abs=0.1)
+
+
+def test_coverage_over_time_counts_every_row_once() -> None:
+    material = dependent("time", "felled", np.arange(stories.N) // 30)
+    figure = figures(calibration.section(material))[-1]
+    assert figure.title == "Coverage over felled"
+    assert circles(figure, "accent") == stories.N // 15
+    held = material.story.held_out
+    windows = np.array_split(np.arange(stories.N), 6)
+    found = dependence.count_parts(held, windows)
+    inside = (held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4])
+    assert np.mean(found.share) == pytest.approx(inside.mean())
+    assert (found.low <= found.share).all()
+    assert (found.share <= found.high).all()
+    random = dependent("random", "felled", np.arange(stories.N))
+    assert len(figures(calibration.section(random))) == 2
+
+
 # ---- residuals
 
 
@@ -317,20 +423,29 @@ def test_residuals_are_shown_over_prediction_and_first_number() -> None:
 # ---- inputs
 
 
-def test_weights_come_with_their_deviations() -> None:
-    table = inner.model_table(of_numbers())
+def test_weights_come_with_their_deviations_and_which_differ_from_zero() -> None:
+    section = weights.section(of_numbers())
+    rows = {row.cells[0]: row.cells for row in tables(section)[0].rows}
     model = of_numbers().story.model.estimator_
-    draws, _ = model.sample_weights(20_000, random_state=1)
     names = list(of_numbers().story.model.encoder_.get_feature_names_out())
-    first = names.index(table.rows[0].cells[0])
-    assert first == np.argmax(np.abs(model.coef_))
-    value, error = table.rows[0].cells[1].split(" \N{PLUS-MINUS SIGN} ")
-    assert float(value) == pytest.approx(model.coef_[first], abs=0.1)
-    assert float(error) == pytest.approx(draws[:, first].std(), rel=0.1)
+    draws = dict(zip(names, model.sample_weights(20_000, random_state=1)[0].T, strict=True))
+    assert next(iter(rows)) == names[np.argmax(np.abs(model.coef_))] == "size"
+    levels = [name for name in names if name.startswith("kind = ")]
+    mean = np.mean([draws[name] for name in levels], axis=0)
+    for name in names:  # what only the offset can take back is not in the deviation of a level
+        drawn = draws[name] - mean if name in levels else draws[name]
+        value, error = rows[name][1].replace("\u2212", "-").split(" \N{PLUS-MINUS SIGN} ")
+        assert float(value) == pytest.approx(drawn.mean(), abs=0.05 * drawn.std() + 0.02)
+        assert float(error) == pytest.approx(drawn.std(), rel=0.1)
+        assert (rows[name][3] == weights.CLEAR) == (abs(float(value)) > 1.96 * float(error))
+    assert rows["kind = oak"][3] == weights.CLEAR
+    assert "Clearly different from zero: size, kind = oak" in section.lead
 
 
 def test_weights_of_several_classes_have_a_column_each() -> None:
-    assert inner.model_table(of_classes()).head == ("Column", "class 0", "class 1", "class 2")
+    table = tables(weights.section(of_classes()))[0]
+    assert table.head == ("Column", "class 0", "class 1", "class 2")
+    assert any(cell.endswith(" *") for row in table.rows for cell in row.cells)
 
 
 def test_only_weights_that_are_not_zero_are_shown() -> None:
@@ -339,7 +454,8 @@ def test_only_weights_that_are_not_zero_are_shown() -> None:
     frame = pl.DataFrame(
         {**{f"x{j}": X[:, j] for j in range(8)}, "y": X[:, 5] + 0.1 * rng.normal(size=60)}
     )
-    table = inner.model_table(looked(stories.told(regression.SparseLinearRegression(), frame, "y")))
+    story = stories.told(regression.SparseLinearRegression(), frame, "y")
+    table = tables(weights.section(looked(story)))[0]
     assert [row.cells[0] for row in table.rows] == ["x5"]
     assert "1 of 8 weights" in table.caption
 
@@ -372,6 +488,17 @@ def test_importance_has_a_bar_for_each_input() -> None:
     figure = figures(inputs.section(of_numbers()))[0]
     box = re.search(r'class="box accent soft" d="([^"]*)"', figure.picture)[1]
     assert box.count("M") == 3
+
+
+def test_what_helps_nothing_is_said_to_help_nothing_in_the_report() -> None:
+    useless = comparison.Importance("felled", 0.01, 0.02, -0.03, 0.05)
+    found = (*of_numbers().importance[:2], useless)
+    section = inputs.section(dataclasses.replace(of_numbers(), importance=found))
+    assert "felled helps nothing beyond the other inputs" in section.lead
+    assert tables(section)[0].rows[-1].cells[1:3] == (
+        "0.010 \N{PLUS-MINUS SIGN} 0.020",
+        "\u22120.030 to 0.050",
+    )
 
 
 # ---- rows
@@ -425,6 +552,18 @@ def test_what_was_given_to_classes_is_told() -> None:
 
 
 # ---- curves
+
+
+def test_a_number_of_two_values_is_drawn_as_two() -> None:
+    sex = pl.Series(np.random.default_rng(0).integers(1, 3, stories.N).astype(float))
+    frame = stories.measurements().with_columns(sex=sex, height=pl.col("height") + 9.0 * sex)
+    material = looked(stories.told(regression.BayesianLinearRegression(), frame, "height"))
+    assert material.two_values("sex") == (1.0, 2.0)
+    assert material.two_values("size") is None
+    assert material.typical["sex"] in (1.0, 2.0)
+    assert "sex" not in material.of_kind("number")
+    figure = next(f for f in figures(curves.section(material)) if f.title == "sex")
+    assert circles(figure, "accent") == 2
 
 
 def test_curves_are_what_the_model_says_of_typical_rows() -> None:
@@ -502,9 +641,11 @@ def test_every_section_is_on_the_page_in_order() -> None:
         "calibration",
         "residuals",
         "inputs",
+        "weights",
         "curves",
         "surprises",
         "what-if-section",
+        "models",
         "reproduce",
     ]
 

@@ -86,6 +86,17 @@ def test_a_column_of_which_nothing_was_seen_starts_as_missing() -> None:
     assert (age["low"], age["start"], age["high"]) == (5.0, 5.0, 5.0)
 
 
+def test_an_input_of_text_is_refused_in_words() -> None:
+    words = np.random.default_rng(0).choice(["old", "red", "big", "dry", "hot", "wet"], (60, 4))
+    frame = panel_cases.frame(60).with_columns(kind=pl.Series([" ".join(w) for w in words]))
+    inputs = (tables.Column("age", "number"), tables.Column("kind", "text"))
+    schema = tables.Schema("y", "regression", inputs)
+    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    found = what_if.payload(model)
+    assert isinstance(found, what_if.NoPanel)
+    assert found.why == "The input 'kind' is text, which cannot run in a page."
+
+
 def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
     found = payload_of(classification.LogitBoostClassifier(n_estimators=5), n_classes=3)
     assert found["classes"] == ["class 0", "class 1", "class 2"]

@@ -305,7 +305,7 @@ class TestEncoder:
 
     def test_it_is_a_transformer_that_can_be_cloned(self):
         fitted = encoder("number", [1.0, 3.0])
-        assert clone(fitted).get_params() == {"columns": fitted.columns}
+        assert clone(fitted).get_params() == {"columns": fitted.columns, "keep_missing": False}
 
     def test_the_profile_sums_up_the_columns(self):
         numbers, labels = encoder("number", [0, 1, 2, 3, 4, None]), encoder("category", list("aab"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from support import hostile_tables
 
 from posterity import tables
 
@@ -131,3 +132,17 @@ def test_damaged_parquet_is_read_or_refused_with_a_sentence(seed, tmp_path):
         MUTATIONS[rng.integers(len(MUTATIONS))](data, rng)
         path.write_bytes(b"PAR1" + bytes(data)[4:])
         assert (refusal(path) or ".").endswith(".")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_row_or_column_of_a_wrong_table_is_lost_in_silence(seed, tmp_path):
+    for n in range(25):
+        hostile_tables.check_table(np.random.default_rng((seed, n)), tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_row_of_an_odd_file_is_read_or_the_file_is_refused(seed, tmp_path):
+    outcomes = [
+        hostile_tables.check_file(np.random.default_rng((seed, n)), tmp_path) for n in range(15)
+    ]
+    assert "read" in outcomes

@@ -24,10 +24,12 @@ from posterity.inference.sparse_bayes import (
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
+    average_vectors,
     learn_proper_precisions,
 )
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.models import ModelCard
+from posterity.models.hyperparameters import check_hyperparameters
 
 
 class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
@@ -90,6 +92,11 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         these rows, which need not be rows of X. Rows of two classes may then be Dask collections,
         for which candidates must be given. A kernel is learned on 5,000 rows at most, drawn at
         random; vectors are chosen by all rows.
+    hyperparameters : {"average", "maximise"}, default="average"
+        Of two classes with at most a few hundred rows, with ``inference="auto"`` and without
+        ``query_column``. "average": probabilities average over which of the vectors have a weight,
+        and over the prior variance of these. "maximise": they take vectors and precisions as known,
+        which is too sure where rows are few.
 
     Attributes
     ----------
@@ -113,8 +120,8 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         1e-4: separable classes would have infinite weights.
     log_evidence_ : float
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
-    posterior_ : SparsePosterior
-        The posterior of the weights, as prediction uses it.
+    posterior_ : SparsePosterior or PosteriorMixture
+        The posterior of the weights, as prediction uses it; the second where it is averaged.
     n_iter_, stop_reason_
         Of the search for the vectors, at the kernel that was found.
     at_bounds_ : tuple of str
@@ -143,6 +150,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     )
 
     inference: str = "auto"  # of models in files that were written before there was a choice
+    hyperparameters: str = "maximise"  # likewise
 
     def __init__(
         self,
@@ -160,6 +168,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         device: str | None = None,
         inference: str = "auto",
         candidates: Any = None,
+        hyperparameters: str = "average",
     ) -> None:
         self.kernel = kernel
         self.vectors = vectors
@@ -174,6 +183,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         self.device = device
         self.inference = inference
         self.candidates = candidates
+        self.hyperparameters = hyperparameters
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -190,6 +200,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         """
         problem = self._problem()
         nearest = classes.wants_nearest(self.inference, self.averaging)
+        averages = check_hyperparameters(self.hyperparameters)
         source = models.find_streamed_source(X, y, sample_weight)
         if source is None:
             found, kept = self._find_vectors(X, y, sample_weight, problem)
@@ -203,6 +214,10 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
             chosen, fit, found.order, offset=self.fit_intercept, nearest=nearest
         )
         self._fitted = models.VectorFit.from_posterior(found, posterior, search, kept=kept)
+        if averages and nearest and len(self.classes_) == 2 and kept is None:
+            average = average_vectors(posterior)
+            if average is not None:
+                self._fitted = self._fitted.with_average(average)
         return self
 
     def _find_vectors(
@@ -300,8 +315,11 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         queries = self._check_queries(X)  # which refuses a model that is not fitted
-        latent = self._fitted.latent(queries)
-        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
+        likelihood, ranked = self._likelihood(), self._ranks_classes
+        if self._fitted.query is not None:
+            return classes.predict_classes(likelihood, self._fitted.latent(queries), ranked=ranked)
+        posterior, Z = self._fitted.posterior, self._fitted.columns_at(queries)
+        return classes.average_over_parts(likelihood, posterior, Z, ranked=ranked)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

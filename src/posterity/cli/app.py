@@ -64,10 +64,12 @@ def compare(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    exact: options.Exact = None,
     missing: options.Missing = None,
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     report: options.ReportOut = "report.html",
     save: options.ModelOut = "model.posterity",
@@ -117,10 +119,12 @@ def fit(
     date: options.Date = None,
     drop: options.Drop = None,
     keep: options.Keep = None,
+    exact: options.Exact = None,
     missing: options.Missing = None,
     rows: options.SampledRows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     save: options.ModelOut = "model.posterity",
     force: options.Force = False,
@@ -157,6 +161,7 @@ def predict(
     ] = None,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     dask: options.Dask = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -174,7 +179,9 @@ def predict(
         from posterity.cli import predict as work
         from posterity.cli import voice
 
-        plan = work.PredictRequest(model, data, out, levels, prefix, format, separator, dask, force)
+        plan = work.PredictRequest(
+            model, data, out, levels, prefix, format, separator, dask, force, sheet
+        )
         work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 
 
@@ -185,6 +192,7 @@ def evaluate(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
@@ -193,7 +201,7 @@ def evaluate(
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
         work.run(plan, voice.OutputPrinter(json))
 
 
@@ -207,6 +215,7 @@ def report(
     rows: options.Rows = options.ROWS,
     format: options.FormatOption = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.Json = False,
@@ -216,7 +225,7 @@ def report(
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
         work.write_report(plan, out, voice.OutputPrinter(json), force=force)
 
 

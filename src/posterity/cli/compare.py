@@ -133,6 +133,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     )
     voice.say("", found.verdict)
     voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
+    voice.say(*comparison.describe_importance(found.importance))
 
 
 def _describe_stack(found: comparison.Comparison) -> Iterator[str]:

@@ -19,6 +19,7 @@ class EvaluateRequest:
     format: str | None
     separator: str | None
     seed: int
+    sheet: str | None = None
 
     def words(self) -> list[str]:
         """Return the command-line arguments that repeat this request."""
@@ -27,7 +28,9 @@ class EvaluateRequest:
 
 
 def _read_rows(plan: EvaluateRequest) -> tables.Sample:
-    source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
+    source = tables.open_source(
+        plan.path, format=plan.format, separator=plan.separator, sheet=plan.sheet
+    )
     return source.read(plan.rows, seed=plan.seed)
 
 

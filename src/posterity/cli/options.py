@@ -27,6 +27,7 @@ class Format(enum.StrEnum):
     CSV = "csv"
     PARQUET = "parquet"
     JSON_LINES = "jsonl"
+    EXCEL = "excel"
 
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -82,7 +83,8 @@ def parse_quantile_levels(text: str) -> tuple[float, ...]:
 Data = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, Parquet or JSON lines file, optionally gzipped; - reads standard input.",
+        help="CSV, TSV, Parquet, JSON lines or Excel file, optionally gzipped; - reads standard "
+        "input.",
         show_default=False,
         metavar="DATA",
     ),
@@ -240,6 +242,16 @@ Gap = Annotated[
         show_default=False,
     ),
 ]
+Exact = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exact",
+        metavar="COLUMN",
+        help="Keep labels of this column, or of the target, apart where they differ only by case "
+        "(repeatable).",
+        rich_help_panel=_TABLE,
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
@@ -270,6 +282,15 @@ Separator = Annotated[
     typer.Option(
         "--separator",
         help="Character that separates cells. Default: detected.",
+        rich_help_panel=_TABLE,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file. Default: the first.",
         rich_help_panel=_TABLE,
     ),
 ]

@@ -24,6 +24,7 @@ class PredictRequest:
     separator: str | None
     dask: str | None
     force: bool
+    sheet: str | None = None
 
 
 def run(plan: PredictRequest, voice: OutputPrinter) -> None:
@@ -34,7 +35,9 @@ def run(plan: PredictRequest, voice: OutputPrinter) -> None:
     if plan.out != "-":
         outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.path, plan.model))
     model = load_model(plan.model)
-    source = tables.open_source(plan.path, format=plan.format, separator=plan.separator)
+    source = tables.open_source(
+        plan.path, format=plan.format, separator=plan.separator, sheet=plan.sheet
+    )
     voice.say(*source.notes)
     unusual: list[int] = []
     n_rows = tables.write_batches(plan.out, _predict_batches(plan, model, source, unusual))

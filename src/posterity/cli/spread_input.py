@@ -89,7 +89,7 @@ def open_on_cluster(
         sentences = (
             *source.notes,
             _describe_size(source, sample, rows),
-            *tables.describe_schema(schema, sample.frame),
+            *tables.describe_schema(schema, sample.frame, on_dask=True),
             *_list_unsampled_classes(schema, rows),
         )
         voice.say(*sentences)

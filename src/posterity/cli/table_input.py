@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 _MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
-_LISTS = ("number", "category", "date", "drop", "keep", "missing")
-_TEXTS = ("task", "format", "separator", "dask", "time", "group", "blocks", "gap")
+_LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
+_TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks", "gap")
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class TableRequest:
     date: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     time: str | None = None
     group: str | None = None
@@ -39,6 +40,7 @@ class TableRequest:
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
+    sheet: str | None = None
     dask: str | None = None
     seed: int = 0
 
@@ -148,7 +150,9 @@ def open_table(
 
 def read_into_memory(request: TableRequest, voice: OutputPrinter) -> TableInMemory:
     """Read the file into memory, infer its schema and print it."""
-    source = tables.open_source(request.path, format=request.format, separator=request.separator)
+    source = tables.open_source(
+        request.path, format=request.format, separator=request.separator, sheet=request.sheet
+    )
     sample = source.read(request.rows, seed=request.seed)
     schema = infer_schema(sample.frame, request)
     sentences = (
@@ -174,6 +178,7 @@ def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
         time=request.time,
         groups=request.group,
         blocks=tuple(request.blocks.split(",")) if request.blocks else (),
+        exact=request.exact,
         missing=request.missing,
     )
 

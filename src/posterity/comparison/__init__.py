@@ -12,7 +12,7 @@ from posterity.comparison.dependence import find_dependence
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
 from posterity.comparison.holdout import Dependence, Holdout
-from posterity.comparison.importance import importance
+from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import (
     LEVELS,
@@ -42,6 +42,7 @@ __all__ = [
     "candidates",
     "compare",
     "compare_on_dask",
+    "describe_importance",
     "evaluate",
     "family",
     "find_dependence",

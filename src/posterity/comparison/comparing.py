@@ -13,7 +13,7 @@ from posterity.comparison import folds as parting
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.dependence import find_dependence
 from posterity.comparison.holdout import Holdout
-from posterity.comparison.importance import MeasuredRows, rank_inputs
+from posterity.comparison.importance import MeasuredRows, rank_inputs, select_clusters
 from posterity.comparison.racing import Progress
 from posterity.comparison.results import Comparison, Importance, Preference, Result, Skipped
 from posterity.comparison.stack_trial import STACK, stack_models
@@ -136,7 +136,7 @@ def rank_candidates(
     trials = [_start_trial(one, parts) for one in candidates]
     racing.run_folds(trials, parts, clock, seed=seed, tell=tell, total=total)
     skipped = tuple(Skipped(one.candidate.name, one.failed) for one in trials if one.failed)
-    scored = _add_stack([one for one in trials if not one.failed], len(parts.folds), clock)
+    scored = _add_stack([one for one in trials if not one.failed], parts, clock)
     if all(one.candidate.baseline for one in scored):
         raise tables.TableError(_no_model_message(skipped))
     order = [*names, STACK]
@@ -181,9 +181,9 @@ def _start_trial(candidate: Candidate, parts: parting.TableFolds) -> Trial:
     )
 
 
-def _add_stack(trials: list[Trial], n_folds: int, clock: budgets.Clock) -> list[Trial]:
+def _add_stack(trials: list[Trial], parts: parting.TableFolds, clock: budgets.Clock) -> list[Trial]:
     """Add the mixture of the best models, if there is time to fit it to all rows."""
-    stack = stack_models(trials, n_folds)
+    stack = stack_models(trials, parts)
     if stack is None or stack.seconds_of_full_fit() > clock.remaining():
         return trials
     return [*trials, stack]
@@ -193,6 +193,8 @@ def _rank_winner_inputs(
     winner: Trial, parts: parting.TableFolds, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
+    one = winner.candidate
+    folds = [fold.for_estimator(one.estimator).as_seen(one.view) for fold in parts.folds]
     measured = [
         MeasuredRows(
             run.estimator,
@@ -201,10 +203,9 @@ def _rank_winner_inputs(
             fold.blocks,
             len(parts.classes),
             len(fold.y_train),
+            select_clusters(run.said.held_out, fold.rows),
         )
-        for run, fold in zip(  # it may have been stopped
-            winner.runs, parts.as_seen(winner.candidate.view).folds, strict=False
-        )
+        for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
     ]
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 

@@ -41,6 +41,7 @@ class Fold:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
+    with_missing: "Fold | None" = None  # the same rows with missing numbers as nan, if any
 
     def as_seen(self, view: str) -> Self:
         """Return the fold with the columns that an estimator with this view is given."""
@@ -54,7 +55,13 @@ class Fold:
             np.column_stack(pair)
             for pair in zip((self.X_train, self.X_test), self.groups, strict=True)
         ]
-        return replace(self, X_train=X[0], X_test=X[1], groups=None)
+        return replace(self, X_train=X[0], X_test=X[1], groups=None, with_missing=None)
+
+    def for_estimator(self, estimator: Any) -> "Fold":
+        """Return the rows as the estimator takes them: missing numbers as such, or filled."""
+        if self.with_missing is not None and tables.accepts_missing(estimator):
+            return self.with_missing
+        return replace(self, with_missing=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,12 +235,29 @@ def _encode_fold(
     split: Split,
     clusters: NDArray[np.intp] | None,
 ) -> Fold:
-    """Encode the training and test rows of one fold."""
+    """Encode the training and test rows of one fold, also with missing numbers as such."""
+    kept = None
+    if any(column.kind == "number" and column.n_missing for column in schema.inputs):
+        kept = _encode_rows(frame, schema, y, split, clusters, keep_missing=True)
+    fold = _encode_rows(frame, schema, y, split, clusters, keep_missing=False)
+    return replace(fold, with_missing=kept)
+
+
+def _encode_rows(
+    frame: pl.DataFrame,
+    schema: tables.Schema,
+    y: NDArray[Any],
+    split: Split,
+    clusters: NDArray[np.intp] | None,
+    *,
+    keep_missing: bool,
+) -> Fold:
+    """Encode the training and test rows of one fold in one way."""
     train_rows, test_rows = split
     train, test = frame[train_rows], frame[test_rows]
-    encoder = tables.TableEncoder(schema.inputs).fit(train, y[train_rows])
+    encoder = tables.TableEncoder(schema.inputs, keep_missing)
     return Fold(
-        encoder.transform(train),
+        encoder.fit_transform(train, y[train_rows]),
         y[train_rows],
         encoder.transform(test),
         y[test_rows],

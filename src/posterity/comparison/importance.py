@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
-from posterity.comparison.results import Importance
+from posterity.comparison.results import HeldOut, Importance
 
 _AT_ONCE = 20_000  # rows predicted together
 _LEAST_ROWS = 30  # that are used however slow the model is
 _MAX_ROWS = 500
 _N_REPEATS = 3
+_LEVEL = 0.95  # of the intervals
+_SHOWN = 5  # inputs that are named in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +32,12 @@ class MeasuredRows:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns of X that encode it
     n_classes: int  # 0 for numbers
     n_train: int
+    clusters: NDArray[Any] | None = None  # (n,), equal for rows that depend on each other
 
     def select_rows(self, rows: NDArray[np.intp]) -> "MeasuredRows":
         """Select some of the rows."""
-        return replace(self, X=self.X[rows], y=self.y[rows])
+        clusters = None if self.clusters is None else self.clusters[rows]
+        return replace(self, X=self.X[rows], y=self.y[rows], clusters=clusters)
 
     def log_prob(self, X: Array) -> Array:
         """Return the log probabilities of the targets for k copies of the rows, (k n,)."""
@@ -111,7 +116,10 @@ def rank_inputs(
     n_repeats: int = _N_REPEATS,
     max_seconds: float | None = None,
 ) -> tuple[Importance, ...]:
-    """Rank the inputs of several estimators, each on its own held-out rows."""
+    """Rank the inputs of several estimators, each on its own held-out rows.
+
+    A column is shuffled within the rows of one estimator; rows of one cluster count as dependent.
+    """
     rng = np.random.default_rng(seed)
     parts = _draw_rows(parts, max_rows, rng)
     start = time.perf_counter()
@@ -125,13 +133,102 @@ def rank_inputs(
     for part, usual in zip(parts, before, strict=True):
         shuffles = np.stack([_draw_derangement(len(usual), rng) for _ in range(n_shuffles)])
         for name, after in _shuffled_log_probs(part, shuffles):
-            lost.setdefault(name, []).append(usual - after)
-    found = [_summarise_losses(name, np.concatenate(losses)) for name, losses in lost.items()]
+            lost.setdefault(name, []).append(_share_losses(usual - after, shuffles))
+    clusters = _join_clusters(parts)
+    found = [_summarise_losses(name, np.hstack(losses), clusters) for name, losses in lost.items()]
     return tuple(sorted(found, key=lambda one: -one.drop))
 
 
-def _summarise_losses(name: str, losses: Array) -> Importance:
-    return Importance(name, float(losses.mean()), measuring.standard_error(losses))
+def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
+    """Say in sentences which inputs matter most, and which help nothing.
+
+    Parameters
+    ----------
+    found : sequence of Importance
+        The most important first.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> age = comparison.Importance("age", drop=0.3, error=0.05, low=0.2, high=0.4)
+    >>> size = comparison.Importance("size", drop=0.01, error=0.02, low=-0.03, high=0.05)
+    >>> for sentence in comparison.describe_importance([age, size]):
+    ...     print(sentence)
+    Decrease of the mean log score when an input is shuffled (95 % interval): age 0.3 (0.2 to 0.4).
+    As far as these rows tell, size helps nothing beyond the other inputs: its interval
+    includes zero.
+    """
+    helping = [one for one in found if one.helps]
+    others = [one.name for one in found if not one.helps]
+    sentences = []
+    if helping:
+        shown = [f"{one.name} {_format_interval(one)}" for one in helping[:_SHOWN]]
+        sentences.append(
+            "Decrease of the mean log score when an input is shuffled (95 % interval): "
+            f"{', '.join(shown)}{_count_rest(len(helping))}."
+        )
+    if others and not helping:
+        sentences.append(
+            "As far as these rows tell, no input helps: the intervals of all decreases of the log "
+            "score include zero."
+        )
+    elif others:
+        help_, include = (
+            ("helps", "its interval includes")
+            if len(others) == 1
+            else ("help", "their intervals include")
+        )
+        sentences.append(
+            f"As far as these rows tell, {_join_names(others)} {help_} nothing beyond the other "
+            f"inputs: {include} zero."
+        )
+    return tuple(sentences)
+
+
+def _join_names(names: Sequence[str]) -> str:
+    """Join names as in 'a, b and 3 more'."""
+    shown = list(names) if len(names) <= _SHOWN + 1 else list(names[:_SHOWN])
+    shown += [f"{len(names) - len(shown)} more"] if len(names) > len(shown) else []
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _count_rest(n: int) -> str:
+    return f" and {n - _SHOWN} more" if n > _SHOWN else ""
+
+
+def _format_interval(one: Importance) -> str:
+    return f"{one.drop:.2g} ({one.low:.2g} to {one.high:.2g})"
+
+
+def _share_losses(losses: Array, shuffles: NDArray[np.intp]) -> Array:
+    """Return the mean loss of each row, and that of the rows that got its value, (2, n).
+
+    Both vary with the row, so that a standard error from the former alone is too small.
+    """
+    given = np.empty_like(losses)
+    np.put_along_axis(given, shuffles, losses, axis=1)
+    return np.stack([losses.mean(axis=0), given.mean(axis=0) - losses.mean()])
+
+
+def select_clusters(held_out: HeldOut, rows: NDArray[np.intp]) -> NDArray[Any] | None:
+    """Return the clusters of some of the held-out rows; None if rows are independent."""
+    if held_out.clusters is None:
+        return None
+    return held_out.clusters[np.searchsorted(held_out.rows, rows)]
+
+
+def _join_clusters(parts: Sequence[MeasuredRows]) -> NDArray[Any] | None:
+    known = [part.clusters for part in parts if part.clusters is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None
+
+
+def _summarise_losses(name: str, losses: Array, clusters: NDArray[Any] | None) -> Importance:
+    """Return the mean of the losses with a t interval, by the influence of each cluster."""
+    influence = losses.sum(axis=0)
+    drop, error = float(influence.mean()), measuring.standard_error(influence, clusters)
+    n = len(influence) if clusters is None else len(np.unique(clusters))
+    reach = error * float(stats.t.ppf(0.5 + 0.5 * _LEVEL, n - 1)) if n > 1 else np.inf
+    return Importance(name, drop, error, drop - reach, drop + reach)
 
 
 def _draw_rows(
@@ -168,7 +265,7 @@ def _choose_effort(
 def _shuffled_log_probs(
     part: MeasuredRows, shuffles: NDArray[np.intp]
 ) -> Iterator[tuple[str, Array]]:
-    """Yield each input with the mean log probability of each row when it is shuffled, (n,).
+    """Yield each input with the log probabilities of the rows when it is shuffled, (K, n).
 
     Several inputs are predicted in one call, because small calls are mostly overhead.
     """
@@ -180,7 +277,7 @@ def _shuffled_log_probs(
             _replace_columns(part.X, columns, order) for _, columns in some for order in shuffles
         ]
         after = part.log_prob(np.concatenate(shuffled)).reshape(len(some), n_repeats, n)
-        yield from zip((name for name, _ in some), after.mean(axis=1), strict=True)
+        yield from zip((name for name, _ in some), after, strict=True)
 
 
 def _replace_columns(X: Array, columns: slice, order: NDArray[np.intp]) -> Array:

@@ -176,18 +176,27 @@ class Importance:
         Decrease of the mean log score when every row gets the value of another row; near zero or
         negative if the column does not help to predict.
     error : float
-        Standard error of the decrease over rows.
+        Standard error of the decrease, over rows or over clusters of dependent rows.
+    low, high : float
+        Ends of the 95 % interval of the decrease.
 
     Examples
     --------
     >>> from posterity import comparison
-    >>> comparison.Importance("age", drop=0.3, error=0.05).name
-    'age'
+    >>> comparison.Importance("age", drop=0.3, error=0.05, low=0.2, high=0.4).helps
+    True
     """
 
     name: str
     drop: float
     error: float
+    low: float
+    high: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether the whole interval lies above zero."""
+        return self.low > 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from posterity import distributions
+from posterity import distributions, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring, stacking
 from posterity.comparison.candidates import Candidate
+from posterity.comparison.folds import TableFolds
 from posterity.comparison.results import HeldOut
 from posterity.comparison.trial import FoldRun, Trial
 from posterity.comparison.weighting import learn_weights
@@ -23,13 +24,14 @@ _MOST_MEMBERS = 8
 _ALONE = 0.99  # a mixture with this weight on one model is that model
 
 
-def stack_models(trials: Sequence[Trial], n_folds: int) -> Trial | None:
+def stack_models(trials: Sequence[Trial], parts: TableFolds) -> Trial | None:
     """Return the mixture of the models that ran all folds; None if it is not worthwhile.
 
     The weights in a fold are learned from the held-out rows of the other folds, so that the score
     of the mixture can be compared with those of the models.
     """
-    members = _select_members(trials, n_folds)
+    n_folds = len(parts.folds)
+    members = _select_members(trials, parts)
     if len(members) < 2 or any(one.candidate.name == STACK for one in trials):
         return None
     log_prob = [
@@ -51,8 +53,13 @@ def stack_models(trials: Sequence[Trial], n_folds: int) -> Trial | None:
     return found
 
 
-def _select_members(trials: Sequence[Trial], n_folds: int) -> list[Trial]:
-    """Return the best models with densities or classes, if they include the best of all."""
+def _select_members(trials: Sequence[Trial], parts: TableFolds) -> list[Trial]:
+    """Return the best models with densities or classes, if they include the best of all.
+
+    Where numbers are missing, models that take them as such are not mixed with others, since a
+    stack has one encoding of the inputs.
+    """
+    n_folds = len(parts.folds)
     complete = [
         one
         for one in trials
@@ -61,6 +68,9 @@ def _select_members(trials: Sequence[Trial], n_folds: int) -> list[Trial]:
     ranked = sorted(complete, key=lambda one: -one.mean_of_folds(n_folds))
     if n_folds < 2 or not ranked or not _can_be_mixed(ranked[0]):
         return []
+    if parts.folds[0].with_missing is not None:
+        kept = tables.accepts_missing(ranked[0].candidate.estimator)
+        ranked = [one for one in ranked if tables.accepts_missing(one.candidate.estimator) == kept]
     return [one for one in ranked if _can_be_mixed(one)][:_MOST_MEMBERS]
 
 

@@ -6,9 +6,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import classification, distributions, regression
+from posterity import classification, distributions, regression, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.comparison.members import View
@@ -46,6 +47,10 @@ class StackedRegressor(regression.Regressor):
         self.estimators = estimators
         self.weights = weights
         self.views = views
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that missing values are taken if all models take them."""
+        return _copy_missing_tag(self, super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit every model to the rows."""
@@ -90,6 +95,10 @@ class StackedClassifier(classification.Classifier):
         self.estimators = estimators
         self.weights = weights
         self.views = views
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that missing values are taken if all models take them."""
+        return _copy_missing_tag(self, super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit every model to the rows."""
@@ -141,6 +150,11 @@ def mix_distributions(
 ) -> distributions.Mixture:
     """Return the mixture of one batch of predictions per model."""
     return distributions.Mixture(dists, np.log(np.asarray(weights)))
+
+
+def _copy_missing_tag(stack: Any, tags: Tags) -> Tags:
+    tags.input_tags.allow_nan = all(tables.accepts_missing(one) for _, one in stack.estimators)
+    return tags
 
 
 def _fit_members(stack: Any, X: Any, y: Any) -> tuple[Any, ...]:

@@ -116,7 +116,8 @@ def run_next_fold(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fold = parts.folds[number].as_seen(one.candidate.view)
+            fold = parts.folds[number].for_estimator(one.candidate.estimator)
+            fold = fold.as_seen(one.candidate.view)
             with budget.limit_time(seconds):
                 if warm_up and not arrays.is_collection(fold.X_train):
                     _warm_up(one.candidate, fold, parts.classes, seed)

@@ -157,10 +157,12 @@ def maximise_evidence(
     rng: np.random.Generator,
     announce: bool = True,
     few_rows: int | None = None,
+    least_gain: float = LEAST_GAIN,
 ) -> L:
     """Climb a little from every start, on 500 rows, or ``few_rows``, where there are twice as many.
 
-    Only the best goes on: which basin is the deepest shows in the first steps.
+    Only the best goes on: which basin is the deepest shows in the first steps. It ends where steps
+    gain less than ``least_gain``, in nats.
     """
     if not len(problem.start):
         return problem.describe(NO_SEARCH, np.empty(0))
@@ -168,18 +170,35 @@ def maximise_evidence(
     stages = list(_stages(problem, rng, few_rows))
     best, probes = _make_start(problem.start), []
     if len(starts):
-        few, gain = min(_PROBES, max_iter), _COARSE * LEAST_GAIN
-        points = map(_make_start, [problem.start, *starts])
-        tasks = (joblib.delayed(_climb)(stages[0], p, few, gain, probing=True) for p in points)
-        probes = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
+        probes = _probe_starts(stages, list(starts), min(_PROBES, max_iter), n_jobs)
         best = min(probes, key=lambda probe: probe.value)
     n_before = stages[0].n_rows
+    if best.converged and len(stages) > 1:
+        del stages[0]  # the best probe has climbed it
     for stage in stages:
         n = stage.n_rows
-        gain = LEAST_GAIN * max(1.0, n / _MANY_ROWS) ** 2 * (1.0 if stage is problem else _COARSE)
+        gain = least_gain if stage is problem else _COARSE * LEAST_GAIN
+        gain *= max(1.0, n / _MANY_ROWS) ** 2
         best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
         n_before = n
     return problem.describe(best, -np.array([probe.value for probe in probes]))
+
+
+def _probe_starts(
+    stages: Sequence[S], starts: list[Array], max_iter: int, n_jobs: int | None
+) -> list[optimize.Optimum]:
+    """Where a few steps lead from the problem's own start and from others, on its first rows.
+
+    Where more rows are to come, the other climbs begin with the curvature at the end of the first.
+    """
+    few, gain = stages[0], _COARSE * LEAST_GAIN
+    points = list(map(_make_start, [few.start, *starts]))
+    ends = []
+    if len(stages) > 1:
+        ends = [_climb(few, points.pop(0), max_iter, gain, probing=True)]
+        points = [replace(p, inverse_hessian=ends[0].inverse_hessian) for p in points]
+    tasks = (joblib.delayed(_climb)(few, p, max_iter, gain, probing=True) for p in points)
+    return [*ends, *joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)]
 
 
 def _make_start(point: Array) -> optimize.Optimum:

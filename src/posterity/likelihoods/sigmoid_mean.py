@@ -8,7 +8,7 @@ exp(a) moves the mean of the normal by its variance.
 """
 
 import numpy as np
-from scipy.special import erfcx, expit, log_expit, ndtr
+from scipy.special import erfcx, log_expit, ndtr
 
 from posterity import quadrature
 from posterity.arrays import Array
@@ -18,16 +18,16 @@ AVERAGINGS = ("exact", "approximate", "none")
 
 _NARROW, _WIDE = 2.0, 16.0  # the variances from which more nodes are needed, and roles change
 _HERMITE_REACH = 4.0  # variances up to which the log of the sigmoid is close to a polynomial
-_BLOCK = 2048  # rows at once, so that their nodes stay in cache
+_BLOCK_VALUES = 1 << 14  # rows times nodes at once, which stay in cache and in memory already had
 _LARGEST_EXPONENT = 700.0
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
 def _trapezoid_rule(step: float, end: float) -> tuple[Array, Array]:
-    """Nodes and weights, as columns, for a standard normal."""
+    """Nodes, as a column, and weights for a standard normal."""
     t = np.arange(-end, end + 0.5 * step, step)
     w = np.exp(-0.5 * t**2)
-    return t[:, None], (w / np.sum(w))[:, None]
+    return t[:, None], w / np.sum(w)
 
 
 def _logistic_rule(n: int) -> tuple[Array, Array]:
@@ -109,14 +109,14 @@ def _evaluate_in_blocks(m: Array, v: Array) -> Array:
     """Log of the mean of the sigmoid and its derivatives, (3, n), for means above -v / 2."""
     result = np.empty((3, m.size))
     narrow, wide = v <= _NARROW, v > _WIDE
-    for which, rule in (
-        (narrow, _integrate_narrow),
-        (~(narrow | wide), _integrate_middle),
-        (wide, _integrate_wide),
+    for which, rule, nodes in (
+        (narrow, _integrate_narrow, _NARROW_RULE[0]),
+        (~(narrow | wide), _integrate_middle, _MIDDLE_RULE[0]),
+        (wide, _integrate_wide, _LOGISTIC_NODES),
     ):
-        rows = np.flatnonzero(which)
-        for start in range(0, rows.size, _BLOCK):
-            block = rows[start : start + _BLOCK]
+        rows, size = np.flatnonzero(which), _BLOCK_VALUES // nodes.size
+        for start in range(0, rows.size, size):
+            block = rows[start : start + size]
             result[:, block] = rule(m[block], v[block])
     return result
 
@@ -132,13 +132,19 @@ def _integrate_middle(m: Array, v: Array) -> tuple[Array, Array, Array]:
 
 
 def _integrate_over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, Array]:
-    """Integrate by a rule for the standard normal."""
+    """Integrate by a rule for the standard normal, by one exponential a node."""
     a = m + np.sqrt(v) * t
-    p, q = expit(a), expit(-a)
-    slopes = w * p * q
-    G = np.sum(w * p, axis=0)
-    s = np.sum(slopes, axis=0) / G
-    return np.log(G), s, np.sum(slopes * (q - p), axis=0) / G - s**2
+    e = np.exp(-np.abs(a))
+    large = 1.0 / (1.0 + e)  # the sigmoid of |a|
+    small = e * large
+    is_positive, slopes = a > 0.0, small * large
+    G = w @ np.where(is_positive, large, small)
+    s = w @ slopes / G
+    return (
+        np.log(G),
+        s,
+        w @ (slopes * np.where(is_positive, small - large, large - small)) / G - s**2,
+    )
 
 
 def _integrate_wide(m: Array, v: Array) -> tuple[Array, Array, Array]:

@@ -31,6 +31,7 @@ from posterity.inference.process import (
     draw_random_starts,
     maximise_evidence,
 )
+from posterity.inference.search import LEAST_GAIN
 from posterity.models import kernel_model
 from posterity.models.hyperparameters import can_average
 from posterity.models.latent_fit import LatentFit, check_host
@@ -41,6 +42,7 @@ from posterity.models.training import Training
 INFERENCES = ("auto", "laplace", "propagation", "variational")
 _SWEPT = 1e11  # classes times the cube of the rows
 _FIRST_ROWS = 250, 500  # on which searches begin: each of their steps finds a mode
+_LEAST_GAIN = 1e-4  # nats, of steps of which each takes long: a hundredth of a deviation
 _LEARNING_ROWS = 1000  # at least, where points carry the function
 _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
 
@@ -89,6 +91,7 @@ class LatentProcess:
             n_jobs=self.n_jobs,
             rng=rng,
             few_rows=int(np.clip(part.n_rows // 4, *_FIRST_ROWS)),
+            least_gain=_LEAST_GAIN if part.n_rows >= 2 * _FIRST_ROWS[0] else LEAST_GAIN,
         )
         posterior = self._condition(learned, training, problem.targets, rng)
         if self._can_average:

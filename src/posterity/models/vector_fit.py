@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, distributions, kernels
 from posterity.arrays import Array
+from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.conjugate import AveragedPosterior
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.sparse_bayes import (
@@ -55,7 +56,7 @@ class VectorFit:
     kernel: Any
     relevance: Any  # (m,), numbers of the rows, or of candidates
     relevance_vectors: Any  # (m, D), or m objects
-    posterior: Any  # averaged or WeightPosterior in normal noise, else SparsePosterior
+    posterior: Any  # averaged or WeightPosterior in normal noise, else SparsePosterior or a mixture
     dual_coef: Any
     intercept: Any
     precision: Any
@@ -106,6 +107,19 @@ class VectorFit:
             X_train=kept,
             likelihood=None if single is None else fit.problem.targets.likelihood,
             single_output=single is not False,
+        )
+
+    def with_average(self, mixture: PosteriorMixture) -> VectorFit:
+        """The same with the posterior averaged over subsets of the vectors, for prediction only."""
+        units = [part.original_units() for part in mixture.parts]
+        coef, intercept = (
+            np.tensordot(mixture.weights, part, axes=1) for part in zip(*units, strict=True)
+        )
+        return replace(
+            self,
+            posterior=transform_parts(mixture, SparsePosterior.without_rows),
+            dual_coef=np.ascontiguousarray(coef.T),
+            intercept=intercept,
         )
 
     @property

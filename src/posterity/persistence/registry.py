@@ -37,6 +37,7 @@ ROOMS = {  # beside the public estimators
     "inference.averaging": "PosteriorMixture",
     "inference.conjugate": "LinearProblem WeightPosterior",
     "inference.conjugate.averaged": "AveragedPosterior",
+    "inference.conjugate.subsets": "SubsetAverage",
     "inference.dirichlet": "Table",
     "inference.inducing": "InducingPosterior",
     "inference.kernel_clusters": "Clusters",
@@ -100,8 +101,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "tables": """CategoryPart Column DatePart Dropped GroupPart NumberPart Profile Schema
-        TableEncoder TableModel TrainingRange""",
+    "tables": """CategoryPart Column DatePart Dropped GroupPart LevelMeansPart NumberPart Profile
+        Schema TableEncoder TableModel TextPart TrainingRange""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
 PLACES = {  # a module that files name: the module that holds its things now

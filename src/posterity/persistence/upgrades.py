@@ -211,6 +211,11 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
     "kernels.Columns": complete(complement=False),
     "tables.TableModel": _name_labels,
+    "tables.CategoryPart": complete(missing_words=(), spellings=()),
+    "tables.Column": complete(unit="", missing_words=(), spellings=()),
+    "tables.DatePart": complete(missing_words=()),
+    "tables.NumberPart": complete(unit="", missing_words=(), keep_missing=False),
+    "tables.TableEncoder": complete(keep_missing=False),
     "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"

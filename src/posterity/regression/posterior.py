@@ -13,6 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import (
     AveragedPosterior,
     ConjugatePosterior,
+    SubsetAverage,
     WeightPosterior,
     average_points,
     find_variance_points,
@@ -39,7 +40,7 @@ class PosteriorModel(models.WeightedModel, LinearModel):
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
         noise = models.check_variance(self.noise_variance, "noise_variance")
-        given = {
+        given: dict[str, Any] = {
             "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             "noise_variance": 1.0 if self._known_noise else noise,
@@ -65,19 +66,22 @@ class PosteriorModel(models.WeightedModel, LinearModel):
     def _predict_from_features(
         self, Z: Array, noise_variance: ArrayLike | None
     ) -> distributions.Univariate:
-        if isinstance(self.posterior_, AveragedPosterior):
+        if not isinstance(self.posterior_, WeightPosterior):
             return self._average_at(self.posterior_, Z, noise_variance)
         f = self.posterior_.latent(Z)
         total = f.variance + self._make_query_noise(noise_variance, len(Z))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
 
     def _average_at(
-        self, posterior: AveragedPosterior, Z: Array, noise_variance: ArrayLike | None
+        self,
+        posterior: AveragedPosterior | SubsetAverage,
+        Z: Array,
+        noise_variance: ArrayLike | None,
     ) -> distributions.Univariate:
         """The mixture over variances; noise that was learned is averaged over too."""
         is_learned = noise_variance is None and not posterior.is_noise_known
         noise = None if is_learned else self._make_query_noise(noise_variance, len(Z))
-        outputs = () if self._single_output else (len(posterior.log_weights),)
+        outputs = () if self._single_output else (len(posterior.at_maximum.noise_variance),)
         return posterior.predict(Z, noise, outputs)
 
     @models.refuse_partitions
@@ -87,7 +91,7 @@ class PosteriorModel(models.WeightedModel, LinearModel):
         posterior = self._posterior()
         C = posterior.joint(Z).covariance
         noise = np.atleast_1d(self.noise_variance_)
-        if isinstance(posterior, AveragedPosterior) and not posterior.is_noise_known:
+        if not isinstance(posterior, WeightPosterior) and not posterior.is_noise_known:
             noise = posterior.mean_noise_variance
         i = np.arange(len(Z))
         C[:, i, i] += noise[:, None]

@@ -21,6 +21,7 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import count_targets
 from posterity.linalg import symmetric
 from posterity.models import ModelCard
+from posterity.models.hyperparameters import check_hyperparameters
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.linear_model import FeatureRows
@@ -64,6 +65,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         With a likelihood: the posterior of the weights is the normal nearest to it for counts and
         positive amounts, Laplace's normal at its mode for all others and with "laplace". In normal
         noise it is exact.
+    hyperparameters : {"average", "maximise"}, default="average"
+        In normal noise, with at most a few hundred rows. "average": predictions average over which
+        of the columns that are kept have a weight, and over the variances of weights and noise, as
+        far as these are not given. "maximise": they take the choice and the precisions and noise
+        of the largest evidence as known, which is too sure where rows are few.
 
     Attributes
     ----------
@@ -82,8 +88,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         With every parameter set or learned, where one was given; else None.
     log_evidence_ : float
         Log marginal likelihood of all targets given the precisions, constants included.
-    posterior_ : WeightPosterior or SparsePosterior
-        Of the weights that are kept, as prediction uses it; the second with a likelihood.
+    posterior_ : SubsetAverage, WeightPosterior or SparsePosterior
+        Of the weights that are kept, as prediction uses it; the last with a likelihood.
     features_ : transformer or None
         The fitted features.
     n_iter_ : int
@@ -125,8 +131,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
     relevance_: NDArray[np.intp]
     likelihood: Any = None  # of models in files that were written before there was a choice
     inference: str = "auto"  # likewise
+    hyperparameters: str = "maximise"  # likewise
     likelihood_: Any = None
-    posterior_: Any  # a WeightPosterior in normal noise, else a SparsePosterior
+    posterior_: Any  # a ConjugatePosterior in normal noise, else a SparsePosterior
 
     def __init__(
         self,
@@ -139,6 +146,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         max_iter: int = 1000,
         likelihood: Any = None,
         inference: str = "auto",
+        hyperparameters: str = "average",
     ) -> None:
         self.features = features
         self.degrees_of_freedom = degrees_of_freedom
@@ -148,6 +156,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         self.max_iter = max_iter
         self.likelihood = likelihood
         self.inference = inference
+        self.hyperparameters = hyperparameters
 
     def fit(
         self,
@@ -267,6 +276,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)
+        averages = check_hyperparameters(self.hyperparameters)
         rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
         noise = SparseNoise.from_variance(
             models.check_variance(self.noise_variance, "noise_variance"),
@@ -282,7 +292,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features
         kept = statistics.select_features(chosen.places)
-        posterior, evidence = noise.posterior(kept, chosen, fit_intercept=self.fit_intercept)
+        offset = {"fit_intercept": self.fit_intercept}
+        posterior, evidence = noise.posterior(kept, chosen, **offset)
+        if averages:
+            at_maximum = posterior.at_maximum
+            posterior = noise.average_columns(at_maximum, kept, chosen, prior, **offset)
         self._adopt(posterior, kept)
         self.likelihood_ = None
         self.log_evidence_ = evidence

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, kernels, likelihoods, models
+from posterity import designs, kernels, likelihoods, models, priors
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
+    ColumnSubsets,
     ConjugatePosterior,
     WeightPosterior,
     average_points,
@@ -90,6 +91,24 @@ class SparseNoise:
             points = integrate_noise(problem, one[None], n_chosen=_CHOSEN * len(chosen.places))
         posterior = average_points(WeightPosterior(problem, noise, noise), points)
         return posterior, float(compute_log_evidence(problem, noise, noise).sum())
+
+    def average_columns(
+        self,
+        at_maximum: WeightPosterior,
+        statistics: designs.Statistics,
+        chosen: Chosen,
+        prior: priors.Sparse,
+        *,
+        fit_intercept: bool,
+    ) -> ConjugatePosterior:
+        """The posterior averaged over which of the chosen columns have a weight.
+
+        Weights of columns of unit variance then share their variance, which is averaged over too.
+        """
+        subsets = ColumnSubsets(
+            statistics, chosen.scale, fit_intercept, self.variance, prior.choice
+        )
+        return subsets.average(at_maximum)
 
 
 def describe_vectors(

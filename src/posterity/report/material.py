@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from posterity import comparison, tables
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS
+from posterity.report import what_if
 from posterity.report.story import Story
 
 N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
@@ -80,8 +81,9 @@ class ReportData:
         return next(one.kind for one in self.story.schema.inputs if one.name == name)
 
     def of_kind(self, *kinds: tables.Kind) -> list[str]:
-        """Return the names of inputs of these kinds, the most important first."""
-        return [name for name in self.names if self.kind(name) in kinds]
+        """Return the names of inputs of these kinds, without numbers that are one of two."""
+        found = (name for name in self.names if self.kind(name) in kinds)
+        return [name for name in found if self.two_values(name) is None]
 
     def values(self, name: str, frame: pl.DataFrame) -> Array:
         """Read a column as numbers, or days since 1970; NaN for empty cells."""
@@ -97,13 +99,18 @@ class ReportData:
         return {name: self._typical_value(name) for name in self.names}
 
     def _typical_value(self, name: str) -> Any:
-        if self.kind(name) == "category":
-            part = self.part(name)
-            counts = part.encode(self.sample[name])[:, : len(part.levels)].sum(axis=0)
-            return part.levels[int(np.argmax(counts))] if part.levels else None
+        if self.kind(name) in ("category", "text"):
+            labels = self.part(name).read(self.sample[name]).drop_nulls()
+            return labels.mode().sort()[0] if len(labels) else None
         values = self.values(name, self.sample)
         middle = float(np.nanmedian(values)) if not np.isnan(values).all() else 0.0
+        if (pair := self.two_values(name)) is not None:
+            return min(pair, key=lambda one: abs(one - middle))
         return middle if self.kind(name) == "number" else _to_datetime(middle)
+
+    def two_values(self, name: str) -> tuple[float, float] | None:
+        """Return the values of a number that is one of two, such as 0 and 1; else None."""
+        return what_if.two_values(self.story.model, name)
 
     def column(self, name: str, values: Array) -> list[Any]:
         """Convert numbers, or days since 1970, to cells of a table."""
@@ -124,11 +131,13 @@ class ReportData:
         return np.linspace(start, high, max(n, int(np.ceil((high - start) / step)) + 1))
 
     def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
-        """Build rows with typical values in all but the given columns."""
+        """Build rows with typical values in all but the given columns, of a group not seen."""
         n = len(next(iter(columns.values())))
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
-        return pl.DataFrame({**cells, **columns}, schema=types, strict=False)
+        rows = pl.DataFrame({**cells, **columns}, schema=types, strict=False)
+        group = self.story.schema.groups
+        return rows if group is None else rows.with_columns(pl.lit(None, pl.String).alias(group))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
         """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""
@@ -139,6 +148,7 @@ class ReportData:
 _TYPES: dict[str, Any] = {
     "number": pl.Float64,
     "category": pl.String,
+    "text": pl.String,
     "date": pl.Datetime("us"),
 }
 

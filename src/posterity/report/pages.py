@@ -43,7 +43,7 @@ def page(story: Story) -> str:
     found = sections.make_sections(ReportData.of(story))
     panel = _has_panel(found)
     style = Markup(_read_template("style.css") + (what_if.style() if panel else ""))
-    script = Markup(what_if.script()) if panel else None
+    script = Markup(_read_template("tables.js") + (what_if.script() if panel else ""))
     template = _environment().get_template("page.html.j2")
     return template.render(
         mark=Markup(MARK),
@@ -102,11 +102,10 @@ def _has_panel(found: tuple[Section, ...]) -> bool:
     return any(isinstance(block, Panel) for section in found for block in section.blocks)
 
 
-def _security_policy(style: str, script: str | None) -> str:
+def _security_policy(style: str, script: str) -> str:
     """Return a content security policy that allows only this style and this script."""
-    allowed = "'none'" if script is None else _hash(script)
     return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; img-src data:; "
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 

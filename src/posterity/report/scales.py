@@ -74,9 +74,11 @@ def scale_between(low: float, high: float, title: str = "", *, count: int = 5) -
     return AxisScale(low, high, tuple(ticks), labels, f"{title} ({unit})" if unit else title)
 
 
-def percent_scale(title: str = "", *, low: float = 0.0, high: float = 1.0) -> AxisScale:
+def percent_scale(
+    title: str = "", *, low: float = 0.0, high: float = 1.0, count: int = 5
+) -> AxisScale:
     """Make an axis of shares or probabilities, labelled in per cent."""
-    ticks = nice_ticks(low, high, 5)
+    ticks = nice_ticks(low, high, count)
     decimals = 0 if len(ticks) < 2 or ticks[1] - ticks[0] >= 0.0099 else 1
     return AxisScale(
         low, high, tuple(ticks), tuple(numbers.format_percent(t, decimals) for t in ticks), title

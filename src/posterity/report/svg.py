@@ -15,7 +15,10 @@ from posterity.report import numbers
 from posterity.report.scales import AxisScale
 
 _NO_MARKUP = Markup()
-_LETTER = 7.6  # mean width of a character in labels
+_LETTER = 8.4  # mean width of a character in labels, on small screens
+
+BROAD = 800.0
+"""Width of a figure that is drawn over the whole width of a wide screen."""
 
 
 def element(tag: str, *children: str, **attributes: str | float | None) -> Markup:
@@ -53,10 +56,10 @@ class Plot:
     y: AxisScale
     width: float = 440.0
     height: float = 300.0
-    left: float = 58.0
+    left: float = 66.0
     right: float = 22.0
     top: float = 10.0
-    bottom: float = 44.0
+    bottom: float = 46.0
 
     def x_positions(self, values: ArrayLike) -> list[str]:
         """Return the horizontal positions of values of x, as text."""
@@ -157,7 +160,7 @@ class Plot:
             f"M{self.left:g} {b}H{wall:g}" for b in y
         )
         below = (
-            element("text", t, x=a, y=floor + 16) for a, t in zip(x, self.x.labels, strict=True)
+            element("text", t, x=a, y=floor + 18) for a, t in zip(x, self.x.labels, strict=True)
         )
         beside = (
             element("text", t, x=self.left - 6, y=b, dy="0.35em")
@@ -175,12 +178,12 @@ class Plot:
     def _titles(self, floor: float) -> Iterable[Markup]:
         if self.x.title:
             middle = 0.5 * (self.left + self.width - self.right)
-            title = numbers.clip_text(self.x.title, int(self.width / 8.0))
-            yield element("text", title, class_="axis", x=middle, y=floor + 36)
+            title = numbers.clip_text(self.x.title, int(self.width / 9.0))
+            yield element("text", title, class_="axis", x=middle, y=floor + 38)
         if self.y.title:
             middle = 0.5 * (self.top + floor)
             turned = f"rotate(-90 12 {middle:g})"
-            title = numbers.clip_text(self.y.title, int(self._room / 6.5))
+            title = numbers.clip_text(self.y.title, int(self._room / 8.0))
             yield element(
                 "text", title, class_="axis", x=12, y=middle, dy="0.3em", transform=turned
             )
@@ -188,7 +191,7 @@ class Plot:
 
 def label_margin(scale: AxisScale) -> float:
     """Return the margin that the labels of a vertical axis need."""
-    return max(58.0, 16.0 + _LETTER * max(map(len, scale.labels), default=0))
+    return max(66.0, 16.0 + _LETTER * max(map(len, scale.labels), default=0))
 
 
 def _path(across: list[str], up: list[str]) -> str:

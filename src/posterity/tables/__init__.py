@@ -2,10 +2,11 @@
 
 from posterity.tables.answers import append_predictions
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder
+from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
+from posterity.tables.level_means import LevelMeansPart
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
 from posterity.tables.roles import GroupPart
@@ -16,6 +17,7 @@ from posterity.tables.spread_answers import write_predictions
 from posterity.tables.spread_rows import SpreadRows
 from posterity.tables.spread_targets import assign_folds
 from posterity.tables.table_model import TableModel
+from posterity.tables.text_parts import TextPart
 from posterity.tables.unusual import TrainingRange
 from posterity.tables.writing import write_batches
 
@@ -27,6 +29,7 @@ __all__ = [
     "Dropped",
     "GroupPart",
     "Kind",
+    "LevelMeansPart",
     "NumberPart",
     "PartitionedSource",
     "Profile",
@@ -38,7 +41,9 @@ __all__ = [
     "TableError",
     "TableModel",
     "Task",
+    "TextPart",
     "TrainingRange",
+    "accepts_missing",
     "append_predictions",
     "append_targets",
     "as_frame",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["number", "category", "date"]
+Kind: TypeAlias = Literal["number", "category", "date", "text"]
 Task: TypeAlias = Literal["regression", "classification"]
 
 
@@ -60,7 +60,7 @@ class Column:
     ----------
     name : str
         Column name in the file.
-    kind : "number", "category" or "date"
+    kind : "number", "category", "date" or "text"
         How the values are read.
     n_missing : int
         Number of missing values in the rows used for inference of types.
@@ -70,9 +70,15 @@ class Column:
         Reason for this kind, in a few words.
     style : str
         Text format: "comma" for numbers with a decimal comma; for dates "iso",
-        "dmy", "mdy", "d mon y", "mon d y", "compact" or "clock".
+        "dmy", "mdy", "d mon y", "mon d y", "compact" or "clock", or several of them joined by "+".
     lenient : bool
         Whether text that cannot be parsed counts as missing instead of raising an error.
+    unit : str
+        Unit or currency sign written beside the numbers; a number in another one is invalid.
+    missing_words : tuple of str
+        Texts that count as missing in this column, beside the usual ones such as "NA".
+    spellings : tuple of str
+        Labels whose other spellings, which differ only by case, are read as this one.
 
     Examples
     --------
@@ -88,6 +94,9 @@ class Column:
     why: str = ""
     style: str = ""
     lenient: bool = False
+    unit: str = ""
+    missing_words: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

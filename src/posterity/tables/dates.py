@@ -34,6 +34,8 @@ WORDS = {
     "clock": "times of day",
     "compact": "yyyymmdd",
 }
+_MIXED = ("iso", "dmy", "mdy", "d mon y", "mon d y")  # formats that may stand in one column
+_COVERED = 0.9  # fraction of a sample that they must cover
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _FEW = 0.5  # fraction of distinct texts below which each is parsed once
 _MANY = 20  # number of values from which one unreadable cell is treated as a typo
@@ -55,6 +57,8 @@ def parse_days(cells: pl.Series, style: str = "iso") -> ParsedNumbers:
             if cells.dtype.is_numeric()
             else texts.parse_numbers(cells)
         )
+    if "+" in style:
+        return _parse_several(cells, style.split("+"))
     written = texts.strip_whitespace(cells)
     distinct = written.unique()
     if len(distinct) > _FEW * len(written):
@@ -79,10 +83,36 @@ def _parse_texts(written: pl.Series, style: str) -> ParsedNumbers:
     return ParsedNumbers(values, unread & ~missing)
 
 
+def _parse_several(cells: pl.Series, styles: list[str]) -> ParsedNumbers:
+    """Parse dates of several formats; a date that two of them read differently is unreadable."""
+    read = [parse_days(cells, style) for style in styles]
+    days = np.stack([values.numbers for values in read])
+    known = ~np.isnan(days)
+    low = np.min(days, axis=0, where=known, initial=np.inf)
+    high = np.max(days, axis=0, where=known, initial=-np.inf)
+    numbers = np.where(low == high, low, np.nan)
+    odd = np.all([values.odd for values in read], axis=0) | (low < high)
+    return ParsedNumbers(numbers, odd)
+
+
 def require_days(cells: pl.Series, column: Column) -> Array:
     """Convert a column to days; raise an error that names the first invalid date."""
-    trouble = f"is not a date written as {WORDS[column.style or 'iso']}"
-    return texts.require_valid(parse_days(cells, column.style), cells, column, trouble)
+    trouble = f"is not a date written as {name_style(column.style or 'iso')}"
+    if "dmy+mdy" in column.style:
+        trouble += ", or could be either"
+    present = texts.remove_words(cells, column.missing_words)
+    return texts.require_valid(parse_days(present, column.style), cells, column, trouble)
+
+
+def name_style(style: str) -> str:
+    """Name a date format, or several, for messages.
+
+    Examples
+    --------
+    >>> name_style("iso+dmy")
+    'year-month-day or day/month/year'
+    """
+    return " or ".join(WORDS[one] for one in style.split("+"))
 
 
 def infer_days(cells: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
@@ -96,13 +126,65 @@ def infer_days(cells: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
     read = {style: parse_days(cells, style) for style in likely}
     fits = {style: values for style, values in read.items() if is_mostly_readable(values)}
     if not fits:
-        return None
+        return _infer_several(cells, some)
     best = min(fits, key=lambda style: int(fits[style].odd.sum()))
     tied = [style for style in fits if fits[style].odd.sum() == fits[best].odd.sum()]
     if len(tied) == 1:
         return best, fits[best], False
     style, unsure = _choose_day_or_month_first(written, fits["dmy"].numbers, fits["mdy"].numbers)
     return style, fits[style], unsure
+
+
+def _infer_several(cells: pl.Series, some: pl.Series) -> tuple[str, ParsedNumbers, bool] | None:
+    """Return the formats of dates written in several, as ``infer_days`` does."""
+    written = {style: some.str.contains(PATTERNS[style]) for style in _MIXED}
+    used = [style for style, found in written.items() if found.any()]
+    if (
+        not used
+        or pl.DataFrame([written[style].alias(style) for style in used])
+        .select(pl.any_horizontal(pl.all()).mean())
+        .item()
+        < _COVERED
+    ):
+        return None
+    read = {style: parse_days(cells, style) for style in used}
+    needed = [style for style in used if _is_needed(style, read)]
+    unsure = False
+    if "dmy" in used and not {"dmy", "mdy"} & set(needed):  # all of them are read both ways
+        of_slashes = texts.strip_whitespace(cells)
+        style, unsure = _choose_day_or_month_first(
+            of_slashes, read["dmy"].numbers, read["mdy"].numbers
+        )
+        needed.append(style)
+    if len(needed) < 2:
+        return None
+    style = "+".join(one for one in _MIXED if one in needed)
+    values = parse_days(cells, style)
+    return (style, values, unsure) if is_mostly_readable(values) else None
+
+
+def _is_needed(style: str, read: dict[str, ParsedNumbers]) -> bool:
+    """Return whether a format reads a cell that no other one does."""
+    others = [values.odd for other, values in read.items() if other != style]
+    return bool(np.any(~read[style].odd & np.all(others, axis=0))) if others else True
+
+
+def describe_ambiguous(cells: pl.Series) -> tuple[str, ...]:
+    """Return a sentence if dates are written day first and month first, and some could be both."""
+    some = texts.sample_texts(cells)
+    if not len(some) or some.str.contains(PATTERNS["dmy"]).mean() < _COVERED:  # type: ignore[operator]
+        return ()
+    first, second = parse_days(cells, "dmy"), parse_days(cells, "mdy")
+    both = _parse_several(cells, ["dmy", "mdy"]).odd & ~first.odd & ~second.odd
+    mixed = np.any(first.odd & ~second.odd) and np.any(second.odd & ~first.odd)
+    if not mixed or not both.any():
+        return ()
+    row, n = int(both.argmax()), int(both.sum())
+    return (
+        f"{cells.name!r} has dates written as {WORDS['dmy']} and as {WORDS['mdy']}, and "
+        f"{n:,} of them, such as {str(cells[row])!r} in row {row + 1}, could be either: it "
+        "is read as text. Write the dates as year-month-day.",
+    )
 
 
 def is_mostly_readable(values: ParsedNumbers) -> bool:

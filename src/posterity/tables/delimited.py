@@ -90,7 +90,12 @@ class DelimitedReader:
             f"Line {line} of {self.stream.name} has {n_cells:,} "
             f"{'cell' if n_cells == 1 else 'cells'} but the header has {n_columns:,}"
         )
-        advice = _advise_on_cell_count(record, self.header.separator, too_few=n_cells < n_columns)
+        advice = (
+            _advise_on_cell_count(record, self.header.separator, too_few=n_cells < n_columns)
+            if self.stream.layout is None
+            else ": cells that are aligned by blanks must not be empty or contain blanks. Save the "
+            "file as CSV."
+        )
         return columns.TableError(f"{said}{advice}")
 
     def _make_unclosed_record_error(self, line: int, what: str) -> columns.TableError:

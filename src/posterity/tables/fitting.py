@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import dates, texts
+from posterity.tables import dates, level_means, text_parts, texts
 from posterity.tables.columns import Column
+from posterity.tables.level_means import LevelMeansPart
 from posterity.tables.parts import (
     MOST_LEVELS,
     YEAR,
@@ -17,6 +19,7 @@ from posterity.tables.parts import (
     Part,
     compute_phase,
 )
+from posterity.tables.text_parts import TextPart
 
 _RARE_COUNT, _RARE_SHARE = 10, 0.01
 _MONTH = 27.0  # days
@@ -31,14 +34,14 @@ class Profile:
     ----------
     name : str
         Column name.
-    kind : "number", "category" or "date"
+    kind : "number", "category", "date" or "text"
         How the column is read.
     n_missing : int
         Number of missing values.
     quantiles : tuple of float
         Minimum, quartiles and maximum, in days since 1970-01-01 for dates; empty for categories.
     levels : tuple of str
-        Labels encoded as separate columns; empty for numbers and dates.
+        Most frequent labels; empty for numbers and dates.
     counts : tuple of int
         Number of rows with each level.
 
@@ -58,17 +61,30 @@ class Profile:
     counts: tuple[int, ...] = ()
 
 
-def fit_part(column: Column, cells: pl.Series) -> tuple[Part, Profile]:
-    """Return the encoder of a column and the summary of its cells."""
-    if column.kind == "category":
-        return _fit_category(column, texts.convert_labels(cells))
+def fit_part(
+    column: Column,
+    cells: pl.Series,
+    y: NDArray[np.generic] | None = None,
+    *,
+    keep_missing: bool = False,
+) -> tuple[Part, Profile]:
+    """Return the encoder of a column and the summary of its cells.
+
+    With targets, a category of many levels is encoded by their means in each level.
+    """
+    if column.kind in ("category", "text"):
+        labels = texts.convert_labels(cells, column)
+        return (
+            _fit_text(column, labels) if column.kind == "text" else _fit_category(column, labels, y)
+        )
     read = dates.require_days if column.kind == "date" else texts.require_numbers
     values = read(cells, column)
     present = values[~np.isnan(values)]
-    fit = _fit_date if column.kind == "date" else _fit_number
-    return fit(column, present, len(present) < len(values)), _summarise_column(
-        column, values, present
-    )
+    profile = _summarise_column(column, values, present)
+    if column.kind == "date":
+        return _fit_date(column, present, len(present) < len(values)), profile
+    indicator = len(present) < len(values) and not keep_missing
+    return _fit_number(column, present, indicator, keep_missing), profile
 
 
 def compute_mean_and_scale(x: Array) -> tuple[float, float]:
@@ -96,18 +112,41 @@ def select_frequent_levels(labels: pl.Series) -> pl.DataFrame:
     return ordered.filter(pl.col("count") >= least).head(MOST_LEVELS)
 
 
-def _fit_category(column: Column, labels: pl.Series) -> tuple[CategoryPart, Profile]:
+def _fit_category(
+    column: Column, labels: pl.Series, y: NDArray[np.generic] | None
+) -> tuple[CategoryPart | LevelMeansPart, Profile]:
     kept = select_frequent_levels(labels).sort("level")
     levels, counts = tuple(kept["level"].to_list()), tuple(kept["count"].to_list())
     n_missing = labels.null_count()
+    profile = Profile(column.name, "category", n_missing, (), levels, counts)
+    if y is not None and labels.drop_nulls().n_unique() > MOST_LEVELS:
+        return level_means.fit_level_means(column, labels, y), profile
     other = sum(counts) + n_missing < len(labels)
-    part = CategoryPart(column.name, levels, other, n_missing > 0)
-    return part, Profile(column.name, "category", n_missing, (), levels, counts)
+    reading = (column.missing_words, column.spellings)
+    return CategoryPart(column.name, levels, other, n_missing > 0, *reading), profile
 
 
-def _fit_number(column: Column, present: Array, has_missing: bool) -> NumberPart:
+def _fit_text(column: Column, labels: pl.Series) -> tuple[TextPart, Profile]:
+    part = text_parts.fit_text(column.name, labels, missing_words=column.missing_words)
+    return part, Profile(column.name, "text", labels.null_count())
+
+
+def _fit_number(
+    column: Column, present: Array, has_indicator: bool, keep_missing: bool
+) -> NumberPart:
     mean, scale = compute_mean_and_scale(present)
-    return NumberPart(column.name, mean, scale, mean, has_missing, column.style, column.lenient)
+    return NumberPart(
+        column.name,
+        mean,
+        scale,
+        mean,
+        has_indicator,
+        column.style,
+        column.lenient,
+        column.unit,
+        column.missing_words,
+        keep_missing,
+    )
 
 
 def _fit_date(column: Column, present: Array, has_missing: bool) -> DatePart:
@@ -125,6 +164,7 @@ def _fit_date(column: Column, present: Array, has_missing: bool) -> DatePart:
         has_indicator=has_missing,
         style=column.style or "iso",
         lenient=column.lenient,
+        missing_words=column.missing_words,
     )
 
 

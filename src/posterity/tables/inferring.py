@@ -1,7 +1,7 @@
 """Infer the schema of a table from its values: task, inputs and excluded columns."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -21,6 +21,8 @@ class _ColumnOptions:
     drop: frozenset[str]
     keep: frozenset[str]
     roles: Roles
+    exact: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass
@@ -47,6 +49,7 @@ def infer(
     time: str | None = None,
     groups: str | None = None,
     blocks: Sequence[str] = (),
+    exact: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> Schema:
     """Infer the schema of a table.
@@ -69,8 +72,10 @@ def infer(
         Column with the group of each row, such as a patient: new rows are of other groups.
     blocks : sequence of two str
         Columns with the coordinates of the rows: new rows are at other places.
+    exact : sequence of str
+        Columns, or the target, whose labels are kept apart where they differ only by case.
     missing : sequence of str
-        Texts that stand for a missing value, beside the usual ones.
+        Texts or numbers that count as missing in every column, such as "-999".
 
     Returns
     -------
@@ -94,7 +99,10 @@ def infer(
     table = frames.as_frame(frame)
     roles = Roles(time, groups, tuple(blocks))
     wishes = _check_options(table, target, task, (number, category, date), drop, keep, roles)
-    chosen, outcome, notes = targets.infer_target(table, target, task)
+    wishes = _add_reading(table, wishes, exact, missing)
+    chosen, outcome, notes = targets.infer_target(
+        table, target, task, missing=wishes.missing, exact=target in wishes.exact
+    )
     found = _InferredColumns(notes=list(notes))
     for name in table.columns:
         if name != target:
@@ -144,6 +152,17 @@ def _check_options(
     return _ColumnOptions(said, frozenset(drop), frozenset((*keep, *roles.kept())), roles)
 
 
+def _add_reading(
+    table: pl.DataFrame, wishes: _ColumnOptions, exact: Sequence[str], missing: Sequence[str]
+) -> _ColumnOptions:
+    """Check the arguments that say how cells are read, and add them to the others."""
+    for word, names in (("exact", exact), ("missing", missing)):
+        if isinstance(names, str):
+            raise TypeError(f"{word} must be a sequence such as ({names!r},), not a string.")
+    frames.require_columns(table, exact)
+    return replace(wishes, exact=frozenset(exact), missing=tuple(missing))
+
+
 def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: str) -> None:
     seen: dict[str, str] = {}
     for names, word in zip(lists, words, strict=True):
@@ -178,13 +197,17 @@ def _classify_column(
     if name == wishes.roles.groups:
         found.dropped.append(Dropped(name, GROUPS, final=True))
         return
-    seen = looking.parse_column(cells, wishes.kinds.get(name))
+    seen = looking.parse_column(
+        cells, wishes.kinds.get(name), missing=wishes.missing, exact=name in wishes.exact
+    )
     wishes.roles.check_kind(seen.column)
     why = suspecting.find_uninformative(seen)
     if why:
         found.dropped.append(Dropped(name, why, final=True))
         return
-    _note_numbers(found, seen)
+    found.notes.extend(seen.notes)
+    if name not in wishes.kinds and suspecting.is_free_text(seen):
+        seen = replace(seen, column=replace(seen.column, kind="text"))
     suspicion = _find_reason_to_exclude(found, seen, target, is_class, name in wishes.kinds)
     if suspicion and name not in wishes.keep:
         found.suspects.append((seen.column, suspicion))
@@ -192,7 +215,6 @@ def _classify_column(
         return
     found.inputs.append(seen.column)
     _note_identifier(found, seen, wishes)
-    _note_codes(found, cells, seen, wishes)
 
 
 def _find_reason_to_exclude(
@@ -207,20 +229,17 @@ def _find_reason_to_exclude(
         )
         return leak
     identifier = None if said else suspecting.find_identifier(seen)
+    if identifier == suspecting.COUNTS and suspecting.follows_rows(seen, target):
+        found.notes.append(
+            f"{seen.column.name!r} counts the rows, and the target varies along them: it is kept. "
+            "Exclude it if it only numbers them "
+            f"({saying.format_option('drop', seen.column.name)})."
+        )
+        return None
     if identifier:
         return identifier
     first = found.fingerprints.setdefault(suspecting.hash_values(seen), seen.column.name)
     return f"it is a copy of {first!r}" if first != seen.column.name else None
-
-
-def _note_numbers(found: _InferredColumns, seen: ParsedColumn) -> None:
-    """Add a note about text that is mostly numeric."""
-    if seen.odd_text:
-        option = saying.format_option("number", seen.column.name)
-        found.notes.append(
-            f"Most values of {seen.column.name!r} are numbers, but {seen.odd_text} is not: "
-            f"{option} reads the column as numbers and treats other text as missing."
-        )
 
 
 def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _ColumnOptions) -> None:
@@ -232,19 +251,6 @@ def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _Colum
         found.notes.append(
             f"{name!r} is named like an identifier, but its values repeat: exclude it ({drop}) "
             f"or read it as a category ({category}) unless it is a quantity."
-        )
-
-
-def _note_codes(
-    found: _InferredColumns, cells: pl.Series, seen: ParsedColumn, wishes: _ColumnOptions
-) -> None:
-    """Add a note about numbers that look like codes."""
-    name = seen.column.name
-    asked = name in wishes.keep or name in wishes.kinds
-    if not asked and seen.column.kind == "number" and suspecting.are_codes(cells):
-        found.notes.append(
-            f"{name!r} is zero-padded like a code: read it as a category "
-            f"({saying.format_option('category', name)}) unless it is a quantity."
         )
 
 

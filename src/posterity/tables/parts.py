@@ -1,7 +1,7 @@
 """Encode one column as numbers.
 
-Each class is the fitted encoder of one kind of column; ``encode`` returns ``width`` columns without
-nan.
+Each class is the fitted encoder of one kind of column; ``encode`` returns ``width`` columns,
+without nan unless a number part keeps missing values.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ import polars as pl
 from posterity.arrays import Array
 from posterity.tables import dates, texts
 from posterity.tables.columns import CellError, Column
+from posterity.tables.level_means import LevelMeansPart
+from posterity.tables.text_parts import TextPart
 
 MOST_LEVELS = 50
 """Maximum number of levels of a category that are encoded separately."""
@@ -38,6 +40,12 @@ class NumberPart:
         "comma" if text uses a decimal comma.
     lenient : bool
         Whether text that is not a number counts as missing instead of raising an error.
+    unit : str
+        Unit written beside the numbers.
+    missing_words : tuple of str
+        Texts that count as missing.
+    keep_missing : bool
+        Whether missing values are encoded as nan instead of ``fill``.
 
     Examples
     --------
@@ -56,6 +64,9 @@ class NumberPart:
     has_indicator: bool
     style: str = ""
     lenient: bool = False
+    unit: str = ""
+    missing_words: tuple[str, ...] = ()
+    keep_missing: bool = False
 
     @property
     def width(self) -> int:
@@ -75,10 +86,19 @@ class NumberPart:
         x = self.read(cells)
         missing = np.isnan(x)
         z = _standardise(np.where(missing, self.fill, x), self.mean, self.scale, self.name)
+        if self.keep_missing:
+            z[missing] = np.nan
         return np.column_stack([z, missing][: self.width]).astype(np.float64, copy=False)
 
     def _column(self) -> Column:
-        return Column(self.name, "number", style=self.style, lenient=self.lenient)
+        return Column(
+            self.name,
+            "number",
+            style=self.style,
+            lenient=self.lenient,
+            unit=self.unit,
+            missing_words=self.missing_words,
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +115,10 @@ class CategoryPart:
         Whether a column indicates all other labels; otherwise they are rows of zeros.
     missing : bool
         Whether a column indicates missing labels; otherwise they are rows of zeros.
+    missing_words : tuple of str
+        Texts that count as missing.
+    spellings : tuple of str
+        Labels whose other spellings, which differ only by case, are read as this one.
 
     Examples
     --------
@@ -111,6 +135,8 @@ class CategoryPart:
     levels: tuple[str, ...]
     other: bool
     missing: bool
+    missing_words: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -127,7 +153,10 @@ class CategoryPart:
 
     def read(self, cells: pl.Series) -> pl.Series:
         """Read the cells as labels, null where missing."""
-        return texts.convert_labels(cells)
+        column = Column(
+            self.name, "category", missing_words=self.missing_words, spellings=self.spellings
+        )
+        return texts.convert_labels(cells, column)
 
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as indicators of shape (N, width)."""
@@ -165,6 +194,8 @@ class DatePart:
         Text format: "iso", "dmy", "mdy", ...
     lenient : bool
         Whether text that is not a date counts as missing instead of raising an error.
+    missing_words : tuple of str
+        Texts that count as missing.
 
     Examples
     --------
@@ -185,6 +216,7 @@ class DatePart:
     has_indicator: bool
     style: str = "iso"
     lenient: bool = False
+    missing_words: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -199,7 +231,13 @@ class DatePart:
 
     def read(self, cells: pl.Series) -> Array:
         """Parse the cells as days since 1970-01-01, nan where missing."""
-        column = Column(self.name, "date", style=self.style, lenient=self.lenient)
+        column = Column(
+            self.name,
+            "date",
+            style=self.style,
+            lenient=self.lenient,
+            missing_words=self.missing_words,
+        )
         return dates.require_days(cells, column)
 
     def encode(self, cells: pl.Series) -> Array:
@@ -220,7 +258,7 @@ class DatePart:
         return {word: period for word, (used, period) in cycles.items() if used}
 
 
-Part: TypeAlias = NumberPart | CategoryPart | DatePart
+Part: TypeAlias = NumberPart | CategoryPart | DatePart | LevelMeansPart | TextPart
 
 
 def compute_phase(t: Array, period: float) -> Array:

@@ -10,6 +10,7 @@ from posterity.tables import columns, records, sniffing
 _EXCEL = re.compile(rb'sep=([^"\w\s\x80-\xff]|\t)\r?\n', re.IGNORECASE)
 _BLANK_LINES = re.compile(rb"(?: *\r?\n)*")
 _REMARK = re.compile(rb"#[^\n]*\n(?: *\r?\n)*")
+_NUMBER = re.compile(rb"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 _WORDS = {"\t": "a tab", " ": "a blank"}
 _MOST_TITLES = 5
 
@@ -113,8 +114,20 @@ def _measure_titles(text: bytes, separator: str) -> tuple[int, bool]:
         return 0, False
     is_followed_at_once = filled[1] == filled[0] + 1
     if n_first == 1 and n_cells[0] == n_cells[-1] - 1 and is_followed_at_once:
-        return 0, True
+        start = found.start(int(filled[1]))
+        if not _begins_with_names(text[start : found.start(int(filled[2]) + 1)], separator):
+            return 0, True
     return found.start(int(filled[n_first])), False
+
+
+def _begins_with_names(text: bytes, separator: str) -> bool:
+    """Return whether a record of texts is followed by one with a number."""
+    found = records.find_records(text, separator)
+    cells = [
+        records.split_cells(text[found.start(i) : found.start(i + 1)], separator) for i in (0, 1)
+    ]
+    named, numbered = ([bool(cell and _NUMBER.fullmatch(cell)) for cell in row] for row in cells)
+    return not any(named) and any(numbered)
 
 
 def _find_blank_records(text: bytes, found: records.Records) -> np.ndarray:

@@ -8,10 +8,11 @@ from posterity.tables.columns import Column, Dropped, Schema
 from posterity.tables.parts import MOST_LEVELS
 
 ASKED = "as requested"
+_TEXT = "text, by the words that rows share"
 _SHOWN = 6  # names in one sentence
 
 
-def describe_schema(schema: Schema, frame: Any) -> list[str]:
+def describe_schema(schema: Schema, frame: Any, *, on_dask: bool = False) -> list[str]:
     """Describe a schema in sentences, with the options that change it.
 
     Parameters
@@ -20,6 +21,8 @@ def describe_schema(schema: Schema, frame: Any) -> list[str]:
         Schema returned by ``infer``.
     frame : table
         Table from which the schema was inferred.
+    on_dask : bool, default=False
+        Whether models are fitted on a Dask cluster, where many categories are encoded otherwise.
 
     Returns
     -------
@@ -40,12 +43,15 @@ def describe_schema(schema: Schema, frame: Any) -> list[str]:
         ("number", ("a number", "numbers"), "--category COL or --date COL"),
         ("category", ("a category", "categories"), "--number COL"),
         ("date", ("a date", "dates"), "--category COL"),
+        ("text", (_TEXT, _TEXT), "--drop COL or --category COL"),
     ):
         columns = [column for column in schema.inputs if column.kind == kind]
         if columns:
             said.append(_describe_inputs(columns, words, others))
     said += _describe_unusual_target(schema)
-    said += [_describe_format(column) for column in schema.inputs if _is_unusual(column)][:_SHOWN]
+    said += [_describe_format(column, on_dask) for column in schema.inputs if _is_unusual(column)][
+        :_SHOWN
+    ]
     said += _describe_missing(schema)
     said += _describe_excluded(schema)
     return [*said, *schema.notes]
@@ -91,14 +97,19 @@ def _describe_unusual_target(schema: Schema) -> list[str]:
 def _is_unusual(column: Column) -> bool:
     if column.kind == "category":
         return column.n_distinct > MOST_LEVELS
-    return column.style not in ("", "iso") or "," in column.why
+    return column.style not in ("", "iso") or bool(column.unit) or "," in column.why
 
 
-def _describe_format(column: Column) -> str:
-    if column.kind == "category":
+def _describe_format(column: Column, on_dask: bool = False) -> str:
+    if column.kind == "category" and on_dask:
         return (
             f"{column.name!r} has {column.n_distinct:,} distinct values: at most {MOST_LEVELS} "
             "frequent ones are encoded separately, and the others together."
+        )
+    if column.kind == "category":
+        return (
+            f"{column.name!r} has {column.n_distinct:,} distinct values: each is encoded by the "
+            "mean of the target in its rows, drawn to the mean of all rows where they are few."
         )
     return f"{column.name!r} is read as {column.why}."
 

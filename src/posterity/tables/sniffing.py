@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity.tables import columns, records, streams
 
-Format: TypeAlias = Literal["csv", "parquet", "jsonl"]
+Format: TypeAlias = Literal["csv", "parquet", "jsonl", "excel"]
 
 HEAD = 1 << 20  # bytes used to detect the format
 SEPARATORS = (",", ";", "\t", "|")
@@ -27,11 +27,15 @@ _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xlsb": "excel",
+    ".xls": "excel",
+    ".ods": "excel",
 }
 _PARQUET = b"PAR1"
 _STRANGERS = {
-    b"PK\x03\x04": "a ZIP archive (Excel workbooks and .npz files are)",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
+    b"PK\x03\x04": "a ZIP archive (.npz files are)",
     b"%PDF": "a PDF document",
     b"\x89HDF": "an HDF5 file",
     b"SQLite format 3": "an SQLite database",
@@ -47,6 +51,8 @@ _STRANGERS = {
     b"<html": "a web page",
     b"<?xml": "an XML file",
 }
+_ZIP, _OLD_WORKBOOK = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_IN_WORKBOOKS = (b"[Content_Types].xml", b"xl/", b"opendocument.spreadsheet")
 _BLANK_SEPARATED = re.compile(rb"[^\n]+\n[-+.\d]+( [-+.\deE]+)+\r?\n[^\n]")  # names, then numbers
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -82,6 +88,8 @@ def detect_format(head: bytes, stream: streams.Stream, promised: Format | None) 
     """Return the format of the first bytes; raise for unsupported formats."""
     if not head:
         raise columns.TableError(f"{stream.name} is empty: it has no header line.")
+    if _is_workbook(head):
+        return "excel"
     for magic, kind in _STRANGERS.items():
         if head[: len(magic)].lower() == magic.lower():
             raise columns.TableError(
@@ -94,7 +102,18 @@ def detect_format(head: bytes, stream: streams.Stream, promised: Format | None) 
         raise columns.TableError(
             f"{stream.name} is not a Parquet file: it does not begin with the bytes PAR1."
         )
+    if promised == "excel":
+        raise columns.TableError(
+            f"{stream.name} is not a workbook, whatever its name: save the table as CSV."
+        )
     return promised or ("jsonl" if head.lstrip()[:1] == b"{" else "csv")
+
+
+def _is_workbook(head: bytes) -> bool:
+    """Return whether bytes are the start of an Excel or OpenDocument workbook."""
+    if head.startswith(_OLD_WORKBOOK):
+        return True
+    return head.startswith(_ZIP) and any(mark in head for mark in _IN_WORKBOOKS)
 
 
 def detect_encoding(stream: streams.Stream, head: bytes) -> streams.Stream:
@@ -125,6 +144,11 @@ def detect_separator(head: bytes) -> str | None:
     if scores[best] > (0.0, 0):
         return best
     return " " if _BLANK_SEPARATED.match(head) and _measure_evenness(head, " ")[0] == 1.0 else None
+
+
+def is_delimited(head: bytes) -> bool:
+    """Return whether a separator gives every record the same number of cells."""
+    return any(_measure_evenness(head, candidate)[0] == 1.0 for candidate in SEPARATORS)
 
 
 def count_cells(text: bytes, separator: str) -> np.ndarray:

@@ -2,13 +2,25 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, get_args
 
 import numpy as np
 import polars as pl
 
-from posterity.tables import delimited, headers, json_lines, parquet, sampling, sniffing, streams
+from posterity.tables import (
+    alignment,
+    columns,
+    delimited,
+    excel,
+    headers,
+    json_lines,
+    parquet,
+    preambles,
+    sampling,
+    sniffing,
+    streams,
+)
 
 _NEVER = '"\n\r\0.+-_'  # not allowed as separators: they have a meaning inside cells
 
@@ -30,7 +42,7 @@ class Source:
     ----------
     path : str
         The given path; "-" is standard input.
-    format : "csv", "parquet" or "jsonl"
+    format : "csv", "parquet", "jsonl" or "excel"
         Format of the file.
     columns : tuple of str
         Column names.
@@ -108,19 +120,26 @@ class Source:
 
 
 def open_source(
-    path: str | os.PathLike[str], *, format: str | None = None, separator: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
 ) -> Source:
     """Open a table file and detect its format.
 
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, Parquet or JSON lines file, optionally gzip-compressed; "-" is standard input.
-    format : "csv", "parquet" or "jsonl", optional
+        A CSV, TSV, Parquet, JSON lines or Excel file, optionally gzip-compressed; "-" is standard
+        input. Excel files require ``posterity[excel]``.
+    format : "csv", "parquet", "jsonl" or "excel", optional
         By default detected from the file name, or else from the first bytes.
     separator : str, optional
-        Cell separator, one character. By default comma, semicolon, tab or bar, as detected from the
-        first lines.
+        Cell separator, one character. By default comma, semicolon, tab, bar or blanks, as detected
+        from the first lines.
+    sheet : str, optional
+        Sheet of an Excel file; the first one by default.
 
     Returns
     -------
@@ -146,8 +165,15 @@ def open_source(
     head = stream.read_head(sniffing.HEAD)
     promised = format or sniffing.find_format_of_name(path)
     found = sniffing.detect_format(head, stream, promised)  # type: ignore[arg-type]
+    if sheet is not None and found != "excel":
+        raise columns.TableError(f"{stream.name} is not a workbook, so it has no sheet {sheet!r}.")
     if found == "parquet":
         return _open_parquet(path, stream)
+    if found == "excel":
+        book = excel.open_excel(stream, sheet)
+        return Source(
+            os.fspath(path), found, book.names, book, None, stream.compressed, "", book.notes
+        )
     text = sniffing.detect_encoding(stream, head)
     if found == "jsonl":
         return _open_json_lines(path, text)
@@ -155,18 +181,25 @@ def open_source(
 
 
 def read(
-    path: str | os.PathLike[str], *, format: str | None = None, separator: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    separator: str | None = None,
+    sheet: str | None = None,
 ) -> pl.DataFrame:
     """Read all rows of a file; see ``open_source`` for the formats.
 
     Parameters
     ----------
     path : str or path
-        A CSV, TSV, Parquet or JSON lines file, optionally gzip-compressed; "-" is standard input.
-    format : "csv", "parquet" or "jsonl", optional
+        A CSV, TSV, Parquet, JSON lines or Excel file, optionally gzip-compressed; "-" is standard
+        input. Excel files require ``posterity[excel]``.
+    format : "csv", "parquet", "jsonl" or "excel", optional
         By default detected from the file name, or else from the first bytes.
     separator : str, optional
         Cell separator, one character; by default detected from the first lines.
+    sheet : str, optional
+        Sheet of an Excel file; the first one by default.
 
     Returns
     -------
@@ -182,13 +215,13 @@ def read(
     >>> tables.read(path).rows()
     [(1.0, None), (2.5, 'b')]
     """
-    return open_source(path, format=format, separator=separator).read().frame
+    return open_source(path, format=format, separator=separator, sheet=sheet).read().frame
 
 
 def _check_arguments(format: str | None, separator: str | None) -> None:
     """Raise if an argument is invalid."""
     if format is not None and format not in get_args(sniffing.Format):
-        raise ValueError(f"format is {format!r}; it must be 'csv', 'parquet' or 'jsonl'.")
+        raise ValueError(f"format is {format!r}; it must be 'csv', 'parquet', 'jsonl' or 'excel'.")
     if separator is not None and (
         len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in _NEVER
     ):
@@ -219,9 +252,16 @@ def _open_delimited(
 ) -> Source:
     """Open delimited text."""
     tabs = sniffing.strip_gz(path).suffix.lower() in (".tsv", ".tab")
+    aligned = None if separator or tabs else alignment.align_stream(stream)
+    if aligned is not None:
+        stream, tabs = aligned, True
     header = headers.find_header(stream, separator, tabs=tabs)
     odd = stream.encoding == "cp1252"
-    notes = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
+    notes: tuple[str, ...] = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
+    if aligned is not None:
+        notes += ("Columns are aligned by blanks.",)
+        tab = f"Cells are separated by {preambles.name_separator(chr(9))}."
+        header = replace(header, notes=tuple(note for note in header.notes if note != tab))
     return Source(
         path=os.fspath(path),
         format="csv",

@@ -25,6 +25,12 @@ _GZIP = 31  # zlib's code for gzip headers
 GZIP_MAGIC = b"\x1f\x8b"
 
 
+class TextLayout(Protocol):
+    """How text is converted before it is split into cells."""
+
+    def convert(self, pieces: Iterable[bytes], name: str) -> Iterator[bytes]: ...
+
+
 class Origin(Protocol):
     """A source of bytes that can be read repeatedly from the start."""
 
@@ -88,6 +94,8 @@ class Stream:
         "utf-16" is converted to UTF-8; other encodings are passed through.
     old_line_ends : bool
         Whether lines end in a single carriage return.
+    layout : TextLayout or None
+        How text that blanks align is converted to text with tabs; None if it is not.
     """
 
     name: str
@@ -95,6 +103,7 @@ class Stream:
     compressed: bool = False
     encoding: str = "utf-8"
     old_line_ends: bool = False
+    layout: "TextLayout | None" = None
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the decompressed bytes without byte-order mark."""
@@ -102,7 +111,8 @@ class Stream:
         unpacked = _decompress(found, self.name) if self.compressed else found
         unmarked = _strip_byte_order_mark(unpacked)
         plain = _convert_utf16(unmarked) if self.encoding == "utf-16" else unmarked
-        return (p.replace(b"\r", b"\n") for p in plain) if self.old_line_ends else plain
+        lines = (p.replace(b"\r", b"\n") for p in plain) if self.old_line_ends else plain
+        return lines if self.layout is None else self.layout.convert(lines, self.name)
 
     def read_head(self, size: int) -> bytes:
         """Return the first ``size`` bytes, or all if there are fewer."""

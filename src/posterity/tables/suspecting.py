@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from posterity.arrays import Array
-from posterity.tables import fitting, texts
+from posterity.tables import fitting, text_parts
 from posterity.tables.columns import Column
 from posterity.tables.looking import ParsedColumn
 
@@ -18,8 +19,10 @@ _IDENTIFIER = re.compile(
 )
 _CAMEL = re.compile(r"[a-z](?:Id|ID|Key|Index|Nr|No)$")
 _TIME = re.compile(r"^(?:t|x|time|step|second|minute|hour|day|week|month|quarter|year)s?$", re.I)
+COUNTS = "it counts the rows, and tells nothing of the target"
+_SURE = 0.01  # probability of such differences between stretches of rows by chance
+_WORDS = 3  # mean number of words of free text
 _LONG = 30  # mean number of characters of free text
-_CODE = 3  # minimum number of digits of a code; months and days have two
 _FEW = 20  # number of rows below which an exact relation may be a coincidence
 _MANY = 100  # distinct values above which a monotonic relation is not a coincidence
 _RARELY_EQUAL = 0.5  # fraction of distinct values among the distinct rows
@@ -38,17 +41,44 @@ def find_uninformative(look: ParsedColumn) -> str | None:
 
 def find_identifier(look: ParsedColumn) -> str | None:
     """Return why a column is an identifier, or ""."""
+    if look.column.kind == "text":
+        return None
     return _check_text(look) if look.labels is not None else _check_numbers(look)
 
 
-def are_codes(cells: pl.Series) -> bool:
-    """Return whether texts are zero-padded digits of one length, like postal codes."""
-    if not texts.is_text(cells):
+def is_free_text(look: ParsedColumn) -> bool:
+    """Return whether labels are texts of several words, mostly distinct, that share words."""
+    if (
+        look.labels is None
+        or look.n_present < _FEW
+        or look.column.n_distinct <= 0.5 * look.n_present
+    ):
         return False
-    some = texts.sample_texts(cells)
-    lengths = some.str.len_chars()
-    even = lengths.n_unique() == 1 and lengths[0] >= _CODE
-    return bool(even and some.str.contains(r"^\d+$").all() and some.str.starts_with("0").any())
+    n_words = look.labels.str.count_matches(r"\S+").mean()
+    several = n_words is not None and float(n_words) >= _WORDS  # type: ignore[arg-type]
+    return several and len(text_parts.count_words(look.labels)[0]) >= text_parts.FEWEST_WORDS
+
+
+def follows_rows(look: ParsedColumn, target: ParsedColumn) -> bool:
+    """Return whether the target varies along the rows, which the column counts.
+
+    The target is compared between ten stretches of rows, by its ranks or by its classes.
+    """
+    values = target.series()
+    n = len(values)
+    stretch = np.arange(n) * min(10, n // 5) // n if n >= 10 else np.zeros(n, dtype=np.int64)
+    seen = values.is_not_null().to_numpy()
+    groups = [values.filter(pl.Series(seen & (stretch == g))) for g in np.unique(stretch)]
+    if len(groups) < 2 or any(len(group) < 2 for group in groups):
+        return False
+    if target.numbers is not None:
+        ranks = values.rank().to_numpy()
+        p = stats.f_oneway(*(ranks[seen & (stretch == g)] for g in np.unique(stretch))).pvalue
+    else:
+        both = pl.DataFrame({"g": stretch, "y": values}).drop_nulls()
+        counts = both.pivot("y", index="g", values="y", aggregate_function="len").drop("g")
+        p = stats.chi2_contingency(counts.fill_null(0).to_numpy()).pvalue
+    return bool(p < _SURE)
 
 
 def find_leak(look: ParsedColumn, target: ParsedColumn, is_class: bool) -> str | None:
@@ -77,6 +107,12 @@ def hash_values(look: ParsedColumn) -> bytes:
     return digest.digest()
 
 
+def counts_rows(look: ParsedColumn) -> bool:
+    """Return whether numbers count the rows, from 0 or 1."""
+    x = look.numbers
+    return bool(x is not None and len(x) > 2 and x[0] in (0.0, 1.0) and np.all(np.diff(x) == 1.0))
+
+
 def is_named_like_identifier(name: str) -> bool:
     """Return whether a column is named like an identifier."""
     return bool(_IDENTIFIER.search(name.strip()) or _CAMEL.search(name.strip()))
@@ -103,10 +139,7 @@ def _check_numbers(look: ParsedColumn) -> str | None:
     if is_named_like_identifier(look.column.name):
         return "it numbers the rows, like an identifier"
     assert look.numbers is not None
-    counts = look.numbers[0] in (0.0, 1.0) and np.all(np.diff(look.numbers) == 1.0)
-    if counts and not _TIME.match(look.column.name.strip()):
-        return "it counts the rows"
-    return None
+    return COUNTS if counts_rows(look) and not _TIME.match(look.column.name.strip()) else None
 
 
 def _check_equality(both: pl.DataFrame) -> str | None:

@@ -14,7 +14,7 @@ from posterity import models
 from posterity.arrays import Array
 from posterity.tables import frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder
+from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
 from posterity.tables.roles import GroupPart
@@ -121,13 +121,13 @@ class TableModel(BaseEstimator):
             )
         rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
-        self.encoder_ = TableEncoder(self.schema_.inputs).fit(rows)
+        y_train = y_all[has_target]
+        self.encoder_ = TableEncoder(self.schema_.inputs, accepts_missing(self.estimator))
+        X = self.encoder_.fit_transform(rows, y_train)
         self.profile_ = self.encoder_.profile_
+        self.training_range_ = TrainingRange.from_rows(X, self.encoder_)
         self.groups_ = self._fit_groups(rows)
-        X = self.encode_inputs(rows)
-        inputs = X[:, : self.encoder_.n_features_out_]  # without the group of each row
-        self.training_range_ = TrainingRange.from_rows(inputs, self.encoder_)
-        self.estimator_ = clone(self.estimator).fit(X, y_all[has_target])
+        self.estimator_ = clone(self.estimator).fit(self._append_groups(X, rows), y_train)
         return self
 
     @property
@@ -149,7 +149,10 @@ class TableModel(BaseEstimator):
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
         check_is_fitted(self, "encoder_")
-        X = self.encoder_.transform(frame)
+        return self._append_groups(self.encoder_.transform(frame), frame)
+
+    def _append_groups(self, X: Array, frame: Any) -> Array:
+        """Append the number of the group of each row, if the estimator sees it."""
         if self.groups_ is None:
             return X
         table = frames.as_frame(frame)

@@ -1,10 +1,11 @@
 """Determine the task and how the target is read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 
-from posterity.tables import dates, frames, looking, texts
+from posterity.tables import absence, dates, frames, looking, saying, texts
 from posterity.tables.columns import CellError, TableError, Task
 from posterity.tables.looking import ParsedColumn
 
@@ -13,22 +14,27 @@ _FEW_WHOLE = 10  # maximum number of distinct whole numbers treated as classes
 
 
 def infer_target(
-    frame: pl.DataFrame, target: str, task: Task | None
+    frame: pl.DataFrame,
+    target: str,
+    task: Task | None,
+    *,
+    missing: Sequence[str] = (),
+    exact: bool = False,
 ) -> tuple[Task, ParsedColumn, tuple[str, ...]]:
     """Return the task, the parsed target, and notes about it."""
     frames.require_columns(frame, (target,))
     cells = frame[target]
     if task == "regression":
-        number = _parse_numbers(cells)
+        number = _parse_numbers(cells, missing)
         _require_variation(number)
-        return task, number, ()
-    seen = looking.parse_column(cells)
+        return task, number, number.notes
+    seen = looking.parse_column(cells, missing=missing, exact=exact)
     _require_variation(seen)
     chosen, notes = (task, ()) if task else _infer_task(seen)
     if chosen == "regression":
-        return chosen, seen, notes
-    classes = _parse_classes(seen, cells)
-    return chosen, classes, (*notes, *_check_classes(classes))
+        return chosen, seen, (*notes, *seen.notes)
+    classes = _parse_classes(seen, cells, exact)
+    return chosen, classes, (*notes, *classes.notes, *_check_classes(classes))
 
 
 def _require_variation(seen: ParsedColumn) -> None:
@@ -65,31 +71,38 @@ def _infer_task(seen: ParsedColumn) -> tuple[Task, tuple[str, ...]]:
     return "regression", ()
 
 
-def _parse_numbers(cells: pl.Series) -> ParsedColumn:
+def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:
     """Parse the target as numbers; raise if a value is not a number."""
     if isinstance(cells.dtype, pl.Date | pl.Datetime | pl.Time):
         raise TableError(
             f"The target {cells.name!r} contains dates, not numbers. Use another target, such as "
             "the days since some event."
         )
-    seen = looking.parse_column(cells, "number")
-    values = texts.parse_numbers(cells, seen.column.style)
+    found = texts.infer_numbers(texts.remove_words(cells, tuple(missing)))
+    values = absence.accept_words(cells, found.values, absence.find_words(cells, found.values.odd))
     if values.odd.any() and not dates.is_mostly_readable(values):
         row = int(values.odd.argmax())
         raise CellError(
             row + 1,
             cells.name,
             f"{str(cells[row])!r} is not a number, which regression requires. Correct the cell, "
-            "leave it empty, or use --task classification.",
+            "leave it empty, count it as missing "
+            f"({saying.format_option('missing', str(cells[row]))}), or use --task classification.",
         )
-    return ParsedColumn(replace(seen.column, lenient=bool(values.odd.any())), seen.numbers)
+    seen = looking.parse_column(cells, "number", missing=missing)
+    column = replace(seen.column, lenient=bool(values.odd.any()))
+    return ParsedColumn(column, seen.numbers, notes=seen.notes)
 
 
-def _parse_classes(seen: ParsedColumn, cells: pl.Series) -> ParsedColumn:
+def _parse_classes(seen: ParsedColumn, cells: pl.Series, exact: bool) -> ParsedColumn:
     """Return the target as labels."""
-    if seen.column.kind == "number":
-        return ParsedColumn(seen.column, labels=texts.convert_labels(cells, seen.column))
-    return looking.parse_column(cells, "category")
+    column = seen.column
+    if column.kind == "number":
+        labels = texts.convert_labels(cells, column)
+        return ParsedColumn(column, labels=labels, notes=seen.notes)
+    if column.kind == "category":
+        return seen
+    return looking.parse_column(cells, "category", missing=column.missing_words, exact=exact)
 
 
 def _check_classes(seen: ParsedColumn) -> tuple[str, ...]:

@@ -4,13 +4,14 @@ A column is typed (Parquet, JSON lines, Python) or text (CSV). Both give the sam
 missing ones as nan (numbers) or null (labels).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.tables import numerals
 from posterity.tables.columns import CellError, Column, TableError
 
 LARGEST = 1e150
@@ -20,9 +21,9 @@ DAY = 86_400e6  # microseconds
 
 _NO_LABEL = ["", "na", "n/a", "null", "nan", "none"]
 _NO_NUMBER = [*_NO_LABEL, "-", "--", "?", ".", "#n/a", "#na", "n.a.", "missing", "nil", "<na>"]
+_CODE = 3  # minimum number of digits of a code; months and days have two
 _LOOK_AT = 1000  # number of texts that decide how to parse the whole column
-_CURRENCY = r"[$\x{20AC}\x{A3}\x{A5}]"
-_GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+|\d+"
+EXACT = 2.0**53  # larger whole numbers are not all floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,30 @@ class ParsedNumbers:
 
     numbers: Array
     odd: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class InferredNumbers:
+    """Numbers parsed from cells, and how they are written.
+
+    Attributes
+    ----------
+    values : ParsedNumbers
+        The numbers.
+    style : str
+        "comma" for a decimal comma.
+    units : dict of str to int
+        Units beside the numbers and how often each is used; the values are in the first.
+    """
+
+    values: ParsedNumbers
+    style: str = ""
+    units: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> str:
+        """Unit in which the values are, if any."""
+        return next(iter(self.units), "")
 
 
 def is_text(cells: pl.Series) -> bool:
@@ -58,12 +83,59 @@ def sample_texts(cells: pl.Series) -> pl.Series:
     return present.gather_every(max(1, len(present) // _LOOK_AT))
 
 
+def are_codes(cells: pl.Series) -> bool:
+    """Return whether texts are digits of which some have leading zeros, like postal codes."""
+    if not is_text(cells):
+        return False
+    some = sample_texts(cells)
+    padded = some.str.contains(rf"^0\d{{{_CODE - 1},}}$").any()
+    return bool(padded and some.str.contains(r"^\d+$").all())
+
+
 def denotes_missing(texts: pl.Series) -> pl.Series:
     """Return which texts denote a missing number, null where there is no text."""
     return texts.str.to_lowercase().is_in(_NO_NUMBER)
 
 
-def parse_numbers(cells: pl.Series, style: str = "") -> ParsedNumbers:
+def remove_words(cells: pl.Series, words: tuple[str, ...]) -> pl.Series:
+    """Return the cells with those equal to one of the words missing.
+
+    Case and surrounding blanks do not count; a word that is a number stands for its value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> remove_words(pl.Series(["-999.0", "k.A.", "3"]), ("-999", "K.A.")).to_list()
+    [None, None, '3']
+    """
+    if not words or not (is_text(cells) or cells.dtype.is_numeric()):
+        return cells
+    values = [value for value in map(_parse_word, words) if value is not None]
+    numbers = cells.cast(pl.Float64, strict=False) if not is_text(cells) else None
+    found = pl.Series(np.zeros(len(cells), dtype=np.bool_))
+    if numbers is None:
+        written = strip_whitespace(cells)
+        found = written.str.to_lowercase().is_in([word.strip().lower() for word in words])
+        numbers = written.cast(pl.Float64, strict=False) if values else None
+    if values and numbers is not None:
+        found = found | numbers.is_in(values).fill_null(False)
+    found = found.fill_null(False)
+    if not found.any():
+        return cells
+    kept = cells.to_frame().select(pl.when(~found).then(pl.first()).alias(cells.name))
+    return kept.to_series()
+
+
+def _parse_word(word: str) -> float | None:
+    """Return a word as a number, if it is one."""
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return None if np.isnan(value) else value
+
+
+def parse_numbers(cells: pl.Series, style: str = "", unit: str = "") -> ParsedNumbers:
     """Convert cells to numbers; durations and dates in days, true as 1.
 
     Examples
@@ -75,19 +147,31 @@ def parse_numbers(cells: pl.Series, style: str = "") -> ParsedNumbers:
     array([1234.5 ,    3.14])
     """
     if is_text(cells):
-        return _parse_texts(strip_whitespace(cells), style)
+        return _parse_texts(strip_whitespace(cells), style, unit)
     return ParsedNumbers(_convert_typed(cells), np.zeros(len(cells), dtype=np.bool_))
 
 
-def infer_numbers(cells: pl.Series) -> tuple[str, ParsedNumbers]:
-    """Return the number format that parses more texts, and the numbers."""
-    with_point = parse_numbers(cells)
-    if not with_point.odd.any():
-        return "", with_point
-    with_comma = parse_numbers(cells, "comma")
-    if with_comma.odd.sum() < with_point.odd.sum():
-        return "comma", with_comma
-    return "", with_point
+def infer_numbers(cells: pl.Series) -> InferredNumbers:
+    """Return the numbers in the format, and in the unit, that parses more texts."""
+    if not is_text(cells):
+        return InferredNumbers(parse_numbers(cells))
+    written = strip_whitespace(cells)
+    plain = written.cast(pl.Float64, strict=False)
+    rest = written.filter(plain.is_null() & written.is_not_null() & ~denotes_missing(written))
+    if not len(rest):
+        return InferredNumbers(parse_numbers(cells))
+    with_point = _infer_unit(cells, rest, "")
+    if not with_point.values.odd.any():
+        return with_point
+    with_comma = _infer_unit(cells, rest, "comma")
+    fewer = with_comma.values.odd.sum() < with_point.values.odd.sum()
+    return with_comma if fewer else with_point
+
+
+def _infer_unit(cells: pl.Series, rest: pl.Series, style: str) -> InferredNumbers:
+    """Return the numbers in the most frequent unit of the texts that are not plain numbers."""
+    units = numerals.count_units(rest, style)
+    return InferredNumbers(parse_numbers(cells, style, next(iter(units), "")), style, units)
 
 
 def convert_labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
@@ -103,6 +187,32 @@ def convert_labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
     """
     if column is not None and column.kind == "number":
         return _format_numbers(require_numbers(cells, column))
+    present = cells if column is None else remove_words(cells, column.missing_words)
+    labels = _convert_to_labels(present)
+    return labels if column is None else merge_spellings(labels, column.spellings)
+
+
+def merge_spellings(labels: pl.Series, spellings: tuple[str, ...]) -> pl.Series:
+    """Replace labels that differ from one of the spellings only by case by that spelling.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> merge_spellings(pl.Series(["NO", "no", "Yes"]), ("No",)).to_list()
+    ['No', 'No', 'Yes']
+    """
+    if not spellings:
+        return labels
+    folded = labels.str.to_lowercase()
+    known = pl.Series(spellings, dtype=pl.String)
+    found = folded.replace_strict(
+        known.str.to_lowercase(), known, default=None, return_dtype=pl.String
+    )
+    return found.fill_null(labels) if len(labels) else labels
+
+
+def _convert_to_labels(cells: pl.Series) -> pl.Series:
+    """Convert cells to labels without merging any."""
     if is_text(cells):
         texts = strip_whitespace(cells)
         found = texts.str.to_lowercase().is_in(_NO_LABEL)
@@ -115,7 +225,10 @@ def convert_labels(cells: pl.Series, column: Column | None = None) -> pl.Series:
 
 def require_numbers(cells: pl.Series, column: Column) -> Array:
     """Convert a column to numbers; raise an error that names the first invalid cell."""
-    return require_valid(parse_numbers(cells, column.style), cells, column, "is not a number")
+    trouble = f"is not a number in {column.unit}" if column.unit else "is not a number"
+    present = remove_words(cells, column.missing_words)
+    values = parse_numbers(present, column.style, column.unit)
+    return require_valid(values, cells, column, trouble)
 
 
 def require_valid(values: ParsedNumbers, cells: pl.Series, column: Column, trouble: str) -> Array:
@@ -136,8 +249,8 @@ def require_valid(values: ParsedNumbers, cells: pl.Series, column: Column, troub
             row + 1,
             column.name,
             f"{format_cell(cells[row])} is infinite or too large to compute with. Correct the "
-            "cell or "
-            "leave it empty, or drop the column.",
+            "cell, leave it empty, count it as missing "
+            f"(--missing={format_cell(cells[row])[1:-1]}), or drop the column.",
         )
     return values.numbers
 
@@ -171,7 +284,7 @@ def _refuse_nested(cells: pl.Series) -> None:
         )
 
 
-def _parse_texts(texts: pl.Series, style: str) -> ParsedNumbers:
+def _parse_texts(texts: pl.Series, style: str, unit: str) -> ParsedNumbers:
     """Parse texts as numbers: first by one cast, then the remaining ones by pattern."""
     plain = texts.cast(pl.Float64, strict=False)
     values = plain.to_numpy(writable=True)
@@ -180,31 +293,16 @@ def _parse_texts(texts: pl.Series, style: str) -> ParsedNumbers:
     rows = np.flatnonzero(unread.to_numpy())
     if len(rows):
         rest = texts.gather(rows)
-        tidied = _strip_signs(rest, ("\\.", ",") if style else (",", "\\."))
+        tidied = numerals.parse_numerals(rest, style, unit)
         values[rows] = tidied.to_numpy()
         odd[rows] = (tidied.is_null() & ~denotes_missing(rest)).to_numpy()
     return ParsedNumbers(values, odd)
 
 
-def _strip_signs(texts: pl.Series, marks: tuple[str, str]) -> pl.Series:
-    """Parse texts with currency, percent and grouping signs; null if not a number."""
-    group, point = marks
-    whole = _GROUPED.replace("X", group)
-    bare = (
-        texts.str.replace(r"^\x{2212}", "-")
-        .str.replace(rf"^([+-]?)\s*{_CURRENCY}\s*", "${1}")
-        .str.replace(rf"\s*(?:%|{_CURRENCY})$", "")
-    )
-    regular = bare.str.contains(rf"^[+-]?(?:{whole})?(?:{point}\d*)?(?:[eE][+-]?\d+)?$")
-    joined = bare.str.replace_all(rf"{group}|\s|['\x{{2019}}]", "").str.replace(point, ".")
-    read = joined.cast(pl.Float64, strict=False)
-    return read.set(~regular, None)
-
-
 def _format_numbers(values: Array) -> pl.Series:
     """Format numbers as labels, whole ones without a point."""
     series = pl.Series(values, dtype=pl.Float64).fill_nan(None)
-    whole = (series == series.floor()) & (series.abs() < 2.0**53)
+    whole = (series == series.floor()) & (series.abs() < EXACT)
     texts = series.cast(pl.String)
     return pl.select(
         pl.when(whole).then(series.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(texts)

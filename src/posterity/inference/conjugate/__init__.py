@@ -2,7 +2,6 @@
 
 from posterity.inference.conjugate.averaged import (
     AveragedPosterior,
-    ConjugatePosterior,
     average_points,
 )
 from posterity.inference.conjugate.dirichlet import (
@@ -28,6 +27,11 @@ from posterity.inference.conjugate.kernel_ridge import (
 )
 from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.ridge_path import LeaveOneOutPath, choose_penalty
+from posterity.inference.conjugate.subsets import (
+    ColumnSubsets,
+    ConjugatePosterior,
+    SubsetAverage,
+)
 from posterity.inference.conjugate.variance_points import (
     find_variance_points,
     integrate_noise,
@@ -37,12 +41,14 @@ __all__ = [
     "AveragedPosterior",
     "CategoryCounts",
     "CholeskyFit",
+    "ColumnSubsets",
     "ConjugatePosterior",
     "FlatFit",
     "KernelProblem",
     "KernelRidgeFit",
     "LeaveOneOut",
     "LeaveOneOutPath",
+    "SubsetAverage",
     "WeightPosterior",
     "apply_rule_of_succession",
     "average_points",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -203,11 +202,8 @@ class AveragedPosterior:
         )
 
 
-ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior
-
-
 def average_points(
     at_maximum: WeightPosterior, points: VariancePoints | None
-) -> ConjugatePosterior:
+) -> WeightPosterior | AveragedPosterior:
     """Return the average over points, or the posterior itself without points."""
     return at_maximum if points is None else AveragedPosterior.of_points(at_maximum, points)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaln, logsumexp
 
 from posterity.arrays import Array
 from posterity.inference.conjugate.evidence import compute_log_evidence, compute_penalised_squares
@@ -46,14 +47,23 @@ class VariancePoints:
     log_weights: Array  # (G, K)
     degrees_of_freedom: float  # inf: the variances at a point are known
     is_noise_known: bool
+    log_evidence: Array  # (K,), of the rows at all points, up to a constant of these rows
 
 
 def find_variance_points(
-    problem: LinearProblem, *, noise_variance: float | None, prior_variance: float | None
+    problem: LinearProblem,
+    *,
+    noise_variance: float | None,
+    prior_variance: float | None,
+    n_chosen: int = 0,
+    n_points: int = _N_POINTS,
 ) -> VariancePoints | None:
-    """Points of the variances that are not given; None where there is nothing to average over."""
+    """Points of the variances that are not given; None where there is nothing to average over.
+
+    ``n_chosen`` is as in ``integrate_noise``, where the noise variance is not given.
+    """
     if noise_variance is None and prior_variance is None:
-        return _find_ratio_points(problem)
+        return _find_ratio_points(problem, n_chosen, n_points)
     if noise_variance is not None and prior_variance is not None:
         return None
     unit = _signal_unit(problem)
@@ -64,14 +74,18 @@ def find_variance_points(
         tau2 = np.full_like(u, prior_variance)
         return np.maximum(np.exp(-u) * tau2 * unit, problem.floor), tau2
 
-    u, log_w = _find_points(problem, lambda u: compute_log_evidence(problem, *path(u)))
-    return VariancePoints(*path(u), log_w, np.inf, noise_variance is not None)
+    def log_evidence(u: Array) -> Array:
+        return compute_log_evidence(problem, *path(u))
+
+    u, log_w, total = _find_points(problem, log_evidence, n_points)
+    return VariancePoints(*path(u), log_w, np.inf, noise_variance is not None, total)
 
 
 def integrate_noise(
     problem: LinearProblem,
     rho: Array,
     log_weights: Array | None = None,
+    log_evidence: Array | None = None,
     *,
     n_chosen: int = 0,
 ) -> VariancePoints | None:
@@ -87,22 +101,30 @@ def integrate_noise(
     nu = min(given, max(given - n_chosen, _FEWEST_FREE))
     scale = _noise_scale(problem, rho) * (given / nu)
     log_w = np.zeros_like(rho) if log_weights is None else log_weights
-    return VariancePoints(scale, rho * scale, log_w, nu, is_noise_known=False)
+    total = _evidence_of_ratio(problem, rho)[0] if log_evidence is None else log_evidence
+    return VariancePoints(scale, rho * scale, log_w, nu, False, total)
 
 
-def _find_ratio_points(problem: LinearProblem) -> VariancePoints | None:
+def _find_ratio_points(
+    problem: LinearProblem, n_chosen: int, n_points: int
+) -> VariancePoints | None:
     """Points of the ratio of both variances, if any feature varies and rows can tell."""
-    p, unit, nu = problem, _signal_unit(problem), _count_degrees_of_freedom(problem)
-    if not p.rank or nu <= 0.0:
+    p, unit = problem, _signal_unit(problem)
+    if not p.rank or _count_degrees_of_freedom(p) <= 0.0:
         return integrate_noise(p, np.zeros((1, len(p.residual))))
 
     def log_evidence(u: Array) -> Array:
-        rho = np.exp(u) / unit
-        log_det = np.sum(np.log1p(rho[..., None, :] * p.s[:, None] ** 2), axis=-2)
-        return -0.5 * (log_det + nu * np.log(_noise_scale(p, rho)))
+        return _evidence_of_ratio(p, np.exp(u) / unit)
 
-    u, log_w = _find_points(p, log_evidence)
-    return integrate_noise(p, np.exp(u) / unit, log_w)
+    u, log_w, total = _find_points(p, log_evidence, n_points)
+    return integrate_noise(p, np.exp(u) / unit, log_w, total, n_chosen=n_chosen)
+
+
+def _evidence_of_ratio(problem: LinearProblem, rho: Array) -> Array:
+    """Log evidence of ratios rho (..., K), the noise variance integrated out."""
+    log_det = np.sum(np.log1p(rho[..., None, :] * problem.s[:, None] ** 2), axis=-2)
+    nu = _count_degrees_of_freedom(problem)
+    return np.asarray(-0.5 * (log_det + nu * np.log(_noise_scale(problem, rho))))
 
 
 def _count_degrees_of_freedom(problem: LinearProblem) -> float:
@@ -117,14 +139,20 @@ def _noise_scale(problem: LinearProblem, rho: Array) -> Array:
 
 
 def _signal_unit(problem: LinearProblem) -> float:
-    """The mean squared length of a row of features; 1 where none varies."""
-    return float(np.sum(problem.s**2)) / problem.total or 1.0
+    """The mean squared length of a row of features, in units of its noise where that is known.
+
+    1 where none varies.
+    """
+    return float(np.sum(problem.s**2)) / problem.count or 1.0
 
 
 def _find_points(
-    problem: LinearProblem, log_evidence: Callable[[Array], Array]
-) -> tuple[Array, Array]:
-    """Nodes u and log weights of Gauss's rule for the posterior of each output, (G, K) both."""
+    problem: LinearProblem, log_evidence: Callable[[Array], Array], n_points: int
+) -> tuple[Array, Array, Array]:
+    """Nodes u and log weights of Gauss's rule for the posterior of each output, (G, K) both.
+
+    Also the log of the evidence averaged over the prior, (K,).
+    """
 
     def log_density(u: Array) -> Array:
         n_pieces = 1 + u.size * len(problem.s) // _PIECE_VALUES
@@ -137,9 +165,10 @@ def _find_points(
     for _ in range(2):  # the second is for posteriors that are narrow on the first grid
         u = _narrow_grid(u, values)
         values = log_density(u)
-    rules = [_gauss_rule(*column) for column in zip(u.T, values.T, strict=True)]
+    rules = [_gauss_rule(*column, n_points) for column in zip(u.T, values.T, strict=True)]
     nodes, weights = (np.stack(part, axis=1) for part in zip(*rules, strict=True))
-    return nodes, np.log(weights)
+    total = logsumexp(values, axis=0) + np.log(u[1] - u[0]) - betaln(_SHAPE, _SHAPE)
+    return nodes, np.log(weights), total
 
 
 def _narrow_grid(u: Array, values: Array) -> Array:
@@ -151,7 +180,7 @@ def _narrow_grid(u: Array, values: Array) -> Array:
     return low + (high - low) * np.linspace(0.0, 1.0, _N_FINE)[:, None]
 
 
-def _gauss_rule(u: Array, log_density: Array) -> tuple[Array, Array]:
+def _gauss_rule(u: Array, log_density: Array, n_points: int) -> tuple[Array, Array]:
     """Nodes and weights for one output.
 
     The rule is that of polynomials in tanh((u - mode) / 4): predictions, too, are smooth in it and
@@ -160,6 +189,6 @@ def _gauss_rule(u: Array, log_density: Array) -> tuple[Array, Array]:
     mode = u[np.argmax(log_density)]
     t = np.tanh((u - mode) / _WIDTH)
     density = np.exp(log_density - log_density.max())
-    nodes, weights = eigen.gauss_rule_of_points(t, density, _N_POINTS)
+    nodes, weights = eigen.gauss_rule_of_points(t, density, n_points)
     limit = 1.0 - np.finfo(np.float64).eps
     return mode + _WIDTH * np.arctanh(np.clip(nodes, -limit, limit)), weights

@@ -5,10 +5,6 @@ among these until nothing gains; then all candidates are looked at again. Every 
 objective. It has many local maxima where columns are alike, as those of smooth kernels are: a climb
 in noise known to be smaller than what was learned lets columns in that lead to better ones. Where
 columns explain something only together, no one of them gains, and the noise has to be far smaller.
-
-What a column that is out would add is known exactly from its products with the columns that are in,
-through its sparsity S and qualities Q. ``BlockProducts`` keeps these products for a block of
-candidates: so a column costs one pass over the block when it first comes in, and none afterwards.
 """
 
 from __future__ import annotations
@@ -21,11 +17,15 @@ import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.designs.candidates import CandidateBlock
 from posterity.inference.sparse_bayes import sequential
+from posterity.inference.sparse_bayes.block_products import (
+    BlockProducts,
+    NoiseModel,
+    WorkingColumns,
+)
 from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.sparse_bayes.problem import COST, Chosen, Places, SparseProblem
-from posterity.inference.sparse_bayes.sequential import KNOWN, LEARNED, Moments
+from posterity.inference.sparse_bayes.sequential import KNOWN, LEARNED
 
 _SHORTLIST = 80  # columns that join at a time
 _COOLER = (0.6, 0.3)  # of the noise that was learned
@@ -34,11 +34,12 @@ _MOST_COOL_TOL = 0.3
 _EXPLAINED = 0.1  # of the targets' mean square: where less is left, columns were found
 _COLD = 0.02  # of the targets' mean square
 _COLD_COLUMNS = 100  # which is enough for a start
+_LOST = 40.0  # nats below the best, from which a climb in smaller noise does not come back
 _REHEATS = 9
 _EXPENSIVE = 5000  # weights, from which there are no more reheats
 _WORTHWHILE = 1.0  # gain of a reheat, for another one
 _STREAMED_TOL = 2e-6  # a row: what is not worth another pass over the columns
-_ROOM = 64
+_FEW_VALUES = 1_500_000  # of a block, whose own products are then cheaper at once than in pieces
 
 
 def select_normal(
@@ -80,11 +81,12 @@ def select_normal(
     tol = problem.tol * K
     noise = NoiseModel.for_learning(K) if noise_variance is None else NoiseModel(KNOWN, np.ones(K))
     search = _NormalSearch(candidates, targets, problem)
-    best = search.start(start, noise)
-    if K:
-        best = search.climb(best, noise, tol)
-        limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
-        best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
+    with linalg.limit_threads(0 if search.has_few_values else candidates.n_rows):
+        best = search.start(start, noise)
+        if K:
+            best = search.climb(best, noise, tol)
+            limit = (_REHEATS if candidates.is_held else 0) if reheats is None else reheats
+            best = search.reheat(best, limit, tol) if noise.kind == LEARNED else best
     return _to_chosen(best, targets.log_alone(noise.kind), best.n_iter < problem.max_iter)
 
 
@@ -105,6 +107,11 @@ class _NormalSearch:
     targets: NormalTargets
     problem: SparseProblem
 
+    @property
+    def has_few_values(self) -> bool:
+        """Whether all products of candidates are known at once, and threads are not worthwhile."""
+        return self.candidates.n_rows * self.candidates.n_columns <= _FEW_VALUES
+
     def start(self, chosen: Chosen | None, noise: NoiseModel) -> SearchPoint:
         """Columns chosen before that still vary, or none."""
         places = np.empty(0, dtype=np.intp) if chosen is None else chosen.places
@@ -115,20 +122,17 @@ class _NormalSearch:
 
     def evaluate(self, columns: WorkingColumns, noise: NoiseModel, n_iter: int) -> SearchPoint:
         """The value of columns that are all in."""
-        value = sequential.evidence(noise.moments(columns, self.targets), columns.h)
+        moments = noise.moments(columns, self.targets)
+        value = sequential.evidence(moments, columns.h, columns.factor.L)
         return SearchPoint(
             columns, value + self.problem.prior.log_density_of_choice(columns.h), n_iter
         )
 
-    def climb(
-        self, point: SearchPoint, noise: NoiseModel, tol: float, most: float = np.inf
-    ) -> SearchPoint:
-        """The end of the path, or where it comes to have the most columns that it may."""
+    def climb(self, point: SearchPoint, noise: NoiseModel, tol: float) -> SearchPoint:
+        """The end of the path."""
         end = point
         for further in self.path(point, noise, tol):
             end = further
-            if len(end.columns) >= most:
-                break
         return end
 
     def path(self, point: SearchPoint, noise: NoiseModel, tol: float) -> Iterator[SearchPoint]:
@@ -185,10 +189,13 @@ class _NormalSearch:
     ) -> SearchPoint:
         """By way of noise known to be that."""
         known, K = NoiseModel(KNOWN, variance), len(variance)
+        learned, again = NoiseModel.for_learning(K), point
         start = self.evaluate(point.columns, known, point.n_iter)
-        hot = self.climb(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL), most)
-        learned = NoiseModel.for_learning(K)
-        return self.climb(self.evaluate(hot.columns, learned, hot.n_iter), learned, tol)
+        for hot in self.path(start, known, K * min(_COOL_TOL / self.targets.n, _MOST_COOL_TOL)):
+            again = self.evaluate(hot.columns, learned, hot.n_iter)
+            if len(hot.columns) >= most or again.value < point.value - K * _LOST:
+                break
+        return again if again is point else self.climb(again, learned, tol)
 
     def _path_within(
         self, view: BlockProducts, point: SearchPoint, noise: NoiseModel, tol: float, bar: float
@@ -196,19 +203,30 @@ class _NormalSearch:
         """The part of the path that one block offers, by candidates that gain more than the bar."""
         end = point
         while end.n_iter < self.problem.max_iter:
-            gains = view.gains(end.columns, noise, self.problem)
-            working = view.join_columns(end.columns, _best_columns(gains, bar))
-            moments = noise.moments(working, self.targets)
-            steps = sequential.maximise_evidence(moments, working.h, self.problem.prior, tol=tol)
-            further = self.evaluate(working.with_precisions(steps.h), noise, end.n_iter + 1)
+            view.learn_products(end.columns)  # the only large product of this loop
+            with linalg.limit_threads(len(end.columns)):
+                further = self._join_best(view, end, noise, tol, bar)
             if further.value <= end.value:
                 return
             yield further
             end = further
 
+    def _join_best(
+        self, view: BlockProducts, end: SearchPoint, noise: NoiseModel, tol: float, bar: float
+    ) -> SearchPoint:
+        """The best columns of a block join; steps among them and those that are in."""
+        gains = view.gains(end.columns, noise, self.problem)
+        working = view.join_columns(end.columns, _best_columns(gains, bar))
+        moments = noise.moments(working, self.targets)
+        steps = sequential.maximise_evidence(
+            moments, working.h, self.problem.prior, tol=tol, factor=end.columns.factor
+        )
+        return self.evaluate(working.with_precisions(steps.h), noise, end.n_iter + 1)
+
     @cached_property
     def _held_block(self) -> BlockProducts:
-        return BlockProducts(next(self.candidates.blocks()), self.targets)
+        block = next(self.candidates.blocks())
+        return BlockProducts(block, self.targets, at_once=self.has_few_values)
 
 
 def _best_columns(gains: Array, bar: float) -> Places:
@@ -225,138 +243,3 @@ def _to_chosen(point: SearchPoint, constant: float, converged: bool) -> Chosen:
         reason = "no column gains anything: the data prefer no weights"
     where = (found.places, found.h, found.center, found.scale)
     return Chosen(*where, point.value + constant, point.n_iter, reason, converged)
-
-
-@dataclass(frozen=True)
-class NoiseModel:
-    """Known in the units of the targets, or learned."""
-
-    kind: int
-    variance: Array  # (K,); ones where it is learned
-
-    @classmethod
-    def for_learning(cls, n_outputs: int) -> NoiseModel:
-        """Always at its best for the columns that are in."""
-        return cls(sequential.LEARNED, np.ones(n_outputs))
-
-    def moments(self, columns: WorkingColumns, targets: NormalTargets) -> Moments:
-        """Columns as the sequential steps take them."""
-        B = columns.B / np.sqrt(self.variance)
-        E = targets.E if self.kind == sequential.LEARNED else None
-        return Moments.from_products(columns.A, B, kind=self.kind, E=E, n=targets.n)
-
-
-@dataclass(frozen=True)
-class WorkingColumns:
-    """Some columns, their moments, and the precisions h of their weights, infinite for out."""
-
-    places: Places  # (w,)
-    h: Array  # (w,)
-    Zt: Array  # (w, N): standardised columns, as rows
-    A: Array  # (w, w): Z^T W Z
-    B: Array  # (w, K): Z^T W Y
-    center: Array  # (w,)
-    scale: Array  # (w,)
-
-    @classmethod
-    def from_block(cls, block: CandidateBlock, h: Array, targets: NormalTargets) -> WorkingColumns:
-        """The columns of a block."""
-        Zt = np.ascontiguousarray(block.copy_to_host().T)
-        A, B = Zt @ targets.weight_columns(Zt), Zt @ targets.WY
-        return cls(block.places, h, Zt, A, B, block.center, block.scale)
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def noise_variance(self, targets: NormalTargets) -> Array:
-        """The best for these columns, (K,), all of them in."""
-        L = linalg.cholesky(self.A + np.diag(self.h), max_jitter=0.0)
-        E = targets.E - linalg.quadratic_form(L, self.B)
-        return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
-
-    def with_precisions(self, h: Array) -> WorkingColumns:
-        """With other precisions, without the columns that are out."""
-        i = np.flatnonzero(np.isfinite(h))
-        if len(i) == len(h):
-            return replace(self, h=h)
-        A = self.A[np.ix_(i, i)]
-        return WorkingColumns(
-            self.places[i], h[i], self.Zt[i], A, self.B[i], self.center[i], self.scale[i]
-        )
-
-    def join(self, other: WorkingColumns, G: Array) -> WorkingColumns:
-        """Both, for G = Z^T W (the other's Z)."""
-        return WorkingColumns(
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.h, other.h]),
-            np.concatenate([self.Zt, other.Zt]),
-            np.block([[self.A, G], [G.T, other.A]]),
-            np.concatenate([self.B, other.B]),
-            np.concatenate([self.center, other.center]),
-            np.concatenate([self.scale, other.scale]),
-        )
-
-
-class BlockProducts:
-    """A block of candidates, and their products with every column that ever was in."""
-
-    def __init__(self, block: CandidateBlock, targets: NormalTargets) -> None:
-        self._block, self._targets = block, targets
-        self._square = block.squares(targets.row_weights())
-        self._B = block.project(targets.WY)
-        self._row: dict[int, int] = {}  # of a place, in the products
-        self._products = np.empty((_ROOM, len(block.places)))
-
-    def products(self, columns: WorkingColumns) -> Array:
-        """Z_in^T W Z, (m, b)."""
-        new = [i for i, place in enumerate(columns.places) if int(place) not in self._row]
-        if new:
-            first = len(self._row)
-            self._row |= {int(columns.places[i]): first + j for j, i in enumerate(new)}
-            self._products = _grow_rows(self._products, len(self._row))
-            G = self._block.project(self._targets.weight_columns(columns.Zt[new]))
-            self._products[first : len(self._row)] = G.T
-        return self._products[[self._row[int(place)] for place in columns.places]]
-
-    def sparsity_and_quality(self, columns: WorkingColumns) -> tuple[Array, Array, Array]:
-        """S (b,) and Q (b, K) of every column beside those that are in, and E (K,) that is left."""
-        G = self.products(columns)
-        L = linalg.cholesky(columns.A + np.diag(columns.h), max_jitter=0.0)
-        # There are many more candidates than columns: a product with the inverse of a small factor
-        # is two or three times faster than substitution.
-        T = linalg.solve_lower(L, np.eye(len(L))) @ G
-        mu = linalg.solve_cholesky(L, columns.B)
-        S = self._square - np.einsum("mb,mb->b", T, T)
-        return S, self._B - G.T @ mu, self._targets.E - np.sum(columns.B * mu, axis=0)
-
-    def gains(self, columns: WorkingColumns, noise: NoiseModel, problem: SparseProblem) -> Array:
-        """What each column of the block that is out would gain, (b,)."""
-        S, Q, E = self.sparsity_and_quality(columns)
-        free = self._block.varies & (sequential.DEPENDENT * self._square < S)
-        free &= ~np.isin(self._block.places, columns.places)
-        gains = np.zeros(len(S))
-        gains[free] = sequential.gains(
-            noise.kind,
-            S[free],
-            Q[free] / np.sqrt(noise.variance),
-            E,
-            self._targets.n,
-            problem.prior,
-            len(columns.places),
-        )
-        return gains
-
-    def join_columns(self, columns: WorkingColumns, within: Places) -> WorkingColumns:
-        """The columns in use, and some of the block that are out."""
-        offered = self._block.select(within)
-        out = WorkingColumns.from_block(offered, np.full(len(within), np.inf), self._targets)
-        return columns.join(out, self.products(columns)[:, within])
-
-
-def _grow_rows(rows: Array, n_rows: int) -> Array:
-    """The same array, or one of at least twice as many rows that begins with it."""
-    if n_rows <= len(rows):
-        return rows
-    larger = np.empty((max(n_rows, 2 * len(rows)), rows.shape[1]))
-    larger[: len(rows)] = rows
-    return larger

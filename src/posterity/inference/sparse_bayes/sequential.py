@@ -72,6 +72,24 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class PosteriorFactor:
+    """Of a posterior precision, P = L L^T.
+
+    There are many more products with it than columns in it: one with the inverse of a small factor
+    is two or three times faster than substitution.
+    """
+
+    L: Array  # (m, m)
+    L_inverse: Array  # (m, m)
+
+    @classmethod
+    def from_precision(cls, P: Array) -> PosteriorFactor:
+        """Without jitter: prior precisions are positive."""
+        L = linalg.cholesky(P, max_jitter=0.0)
+        return cls(L, linalg.solve_lower(L, np.eye(len(L))))
+
+
+@dataclass(frozen=True)
 class SequentialSteps:
     """Where steps led."""
 
@@ -88,13 +106,17 @@ def maximise_evidence(
     *,
     tol: float = 1e-3,
     max_steps: int | None = None,
+    factor: PosteriorFactor | None = None,
 ) -> SequentialSteps:
-    """The best step, and the next, until none gains more than ``tol``."""
+    """The best step, and the next, until none gains more than ``tol``.
+
+    The factor, where it is at hand, is that of the columns that are in at the start.
+    """
     reached, taken, gained = h.copy(), 0, 0.0
     most = _MAX_STEPS if max_steps is None else max_steps
     with linalg.limit_threads(len(h)):
         while taken < most:
-            m, state = _start_state(moments, reached, prior)
+            m, state = _start_state(moments, reached, prior, None if taken else factor)
             more = min(_STEPS_AT_ONCE, most - taken)
             n_steps, gain = steps.take_steps(state, m, tol, more)
             taken, gained = taken + n_steps, gained + gain
@@ -116,14 +138,16 @@ def gains(
     return np.maximum(found - prior.price(m), 0.0)
 
 
-def evidence(moments: Moments, h: Array) -> float:
+def evidence(moments: Moments, h: Array, L: Array | None = None) -> float:
     """The log evidence of targets with known noise, or learned noise at its best.
 
-    Where the noise is known it is without the targets' own constants.
+    Where the noise is known it is without the targets' own constants. L, where it is at hand, is
+    the factor of the posterior precision.
     """
     used = np.flatnonzero(np.isfinite(h))
     K = moments.B.shape[1]
-    L = linalg.cholesky(_posterior_precision(moments, h, used), max_jitter=0.0)
+    if L is None:
+        L = linalg.cholesky(_posterior_precision(moments, h, used), max_jitter=0.0)
     T = linalg.solve_lower(L, moments.B[used])
     log_det = K * (linalg.log_determinant(L) - float(np.sum(np.log(h[used]))))
     explained = np.sum(T * T, axis=0)
@@ -141,7 +165,9 @@ def _posterior_precision(moments: Moments, h: Array, used: NDArray[np.intp]) -> 
     return P
 
 
-def _start_state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int, StepState]:
+def _start_state(
+    moments: Moments, h: Array, prior: priors.Sparse, factor: PosteriorFactor | None = None
+) -> tuple[int, StepState]:
     """The posterior of the columns that are in, with room for more, and what the others offer."""
     A, B = moments.A, moments.B
     used = np.flatnonzero(np.isfinite(h))
@@ -151,14 +177,16 @@ def _start_state(moments: Moments, h: Array, prior: priors.Sparse) -> tuple[int,
     Sigma, Mu = np.zeros((room, room)), np.zeros((room, B.shape[1]))
     S, Q, E = np.diagonal(A).copy(), B.copy(), moments.E.copy()
     if m:
-        L = linalg.cholesky(_posterior_precision(moments, h, used), max_jitter=0.0)
-        Sigma[:m, :m] = linalg.inverse_from_cholesky(L)
-        T = linalg.solve_lower(L, A[used])
+        if factor is None:
+            factor = PosteriorFactor.from_precision(_posterior_precision(moments, h, used))
+        L_inverse = factor.L_inverse
+        Sigma[:m, :m] = L_inverse.T @ L_inverse
+        T, t = L_inverse @ A[used], L_inverse @ B[used]
         S -= np.einsum("mw,mw->w", T, T)
-        Mu[:m] = linalg.solve_cholesky(L, B[used])
-        Q -= A[:, used] @ Mu[:m]
+        Mu[:m] = L_inverse.T @ t
+        Q -= T.T @ t
         if moments.kind == LEARNED:
-            E = np.maximum(E - np.sum(B[used] * Mu[:m], axis=0), moments.floor)
+            E = np.maximum(E - np.sum(t * t, axis=0), moments.floor)
     return m, StepState(
         moments.kind,
         moments.n,

@@ -11,6 +11,7 @@ from posterity.report.sections import (
     classes,
     curves,
     inputs,
+    models,
     panel,
     prediction,
     ranking,
@@ -18,6 +19,7 @@ from posterity.report.sections import (
     residuals,
     surprising,
     vectors,
+    weights,
 )
 from posterity.report.sections.blocks import Section
 
@@ -28,10 +30,12 @@ ORDER: tuple[Callable[[ReportData], Section | None], ...] = (
     calibration.section,
     residuals.section,
     inputs.section,
+    weights.section,
     curves.section,
     vectors.section,
     surprising.section,
     panel.section,
+    models.section,
     reproduce.section,
 )
 

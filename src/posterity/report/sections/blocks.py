@@ -38,7 +38,7 @@ class Figure:
     title: str
     caption: str
     legend: tuple[tuple[str, str], ...] = ()  # CSS class of the mark, and its meaning
-    wide: bool = False
+    broad: Markup | None = None  # the same for wide screens, over the whole width
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Row:
     """One row of a table; the first cell is its header."""
 
     cells: tuple[str, ...]
-    mark: str = ""  # "best", "baseline" or empty
+    mark: str = ""  # "chosen", "baseline" or empty
+    values: tuple[float | None, ...] = ()  # by which to sort numeric cells; None: missing
+    link: str = ""  # name of the element to which the header leads
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Table:
     head: tuple[str, ...]
     rows: tuple[Row, ...]
     words: tuple[int, ...] = (0,)
+    sortable: bool = True
     kind: ClassVar[str] = "table"
 
 
@@ -77,7 +80,35 @@ class Panel:
     kind: ClassVar[str] = "panel"
 
 
-Block: TypeAlias = Text | Items | Code | Figures | Table | Panel
+@dataclass(frozen=True)
+class Card:
+    """What a model is: its name for links, title, facts and code."""
+
+    name: str
+    title: str
+    advice: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Cards side by side."""
+
+    cards: tuple[Card, ...]
+    kind: ClassVar[str] = "cards"
+
+
+@dataclass(frozen=True)
+class Download:
+    """A link that saves a file contained in the page."""
+
+    address: str  # a data: URL
+    file: str
+    text: str
+    kind: ClassVar[str] = "download"
+
+
+Block: TypeAlias = Text | Items | Code | Figures | Table | Panel | Cards | Download
 
 
 @dataclass(frozen=True)

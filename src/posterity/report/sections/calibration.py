@@ -8,7 +8,7 @@ from posterity.arrays import Array
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
 from posterity.report.material import ReportData
-from posterity.report.sections import reliability
+from posterity.report.sections import dependence, reliability
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
@@ -31,8 +31,23 @@ def section(material: ReportData) -> Section | None:
         )
     else:
         return None
+    blocks = [Figures(figures), *(Figures((one,)) for one in dependence.draw_coverage(material))]
     lead = "Predicted probabilities match observed frequencies if the model is calibrated."
-    return Section("calibration", "Calibration", lead, (Figures(figures),))
+    stated = _state_coverage(material)
+    return Section("calibration", "Calibration", f"{lead} {stated}".strip(), tuple(blocks))
+
+
+def _state_coverage(material: ReportData) -> str:
+    """State the coverage of all rows, and for which new rows it holds."""
+    held, found = material.story.held_out, material.story.comparison
+    if held.pit is None:
+        return ""
+    inside = np.abs(2.0 * held.pit - 1.0) <= dependence.NOMINAL
+    return (
+        f"The 90 % intervals contain {numbers.format_percent(float(inside.mean()), 1)} of the "
+        f"{numbers.format_count(len(inside))} {material.story.rows_description}"
+        f"{f'; this holds {found.scope}' if found is not None and found.scope else ''}."
+    )
 
 
 def histogram(pit: Array) -> tuple[Array, Array]:
@@ -92,12 +107,10 @@ def _draw_coverage(pit: Array) -> Figure:
         plot.dots(STATED, share, "accent"),
     ]
     title = "Coverage of intervals"
-    nominal = int(np.argmin(np.abs(STATED - 0.9)))
     caption = (
         "Share of rows inside their central interval, for each nominal coverage. Above the "
         "diagonal, intervals are wider than necessary; below, too narrow. The grey band shows "
-        "random variation. The 90 % interval contains "
-        f"{numbers.format_percent(float(share[nominal]), 1)} of the rows."
+        "random variation of independent rows."
     )
     told = "Nominal against observed coverage, from 10 to 99 per cent."
     return Figure(plot.picture(*layers, title=title, description=told), title, caption)

@@ -21,6 +21,12 @@ def format_cells(frame: pl.DataFrame, names: list[str], row: int) -> tuple[str, 
     return tuple(format_cell(frame[name][row]) for name in names)
 
 
+def find_values(frame: pl.DataFrame, names: list[str], row: int) -> tuple[float | None, ...]:
+    """Return the cells of one row that are numbers, by which a table is sorted."""
+    cells = (frame[name][row] for name in names)
+    return tuple(float(one) if isinstance(one, int | float) else None for one in cells)
+
+
 def format_cell(value: Any) -> str:
     """Format one value; a dash if it is missing."""
     if value is None:

@@ -10,6 +10,7 @@ from posterity.report import numbers, scales
 from posterity.report.material import ReportData
 from posterity.report.sections import class_map
 from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.sections.download import offer_predictions
 from posterity.report.svg import Plot
 
 _MOST_CLASSES = 12  # in a readable confusion matrix
@@ -32,7 +33,8 @@ def section(material: ReportData) -> Section | None:
         f"{material.story.rows_description}, "
         "and the observed classes."
     )
-    return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))
+    blocks = (Figures(tuple(figures)), *offer_predictions(material))
+    return Section("prediction", "Predictions", lead, blocks)
 
 
 def _draw_observed_probability(held: HeldOut, p: Array) -> Figure:

@@ -14,14 +14,15 @@ from posterity.report import numbers, scales
 from posterity.report.material import ReportData
 from posterity.report.sections import prediction
 from posterity.report.sections.blocks import Figure, Figures, Section
-from posterity.report.svg import Plot
+from posterity.report.svg import Plot, label_margin
 
 _MOST_INPUTS = 12
 _MOST_LEVELS = 12
 _MOST_CLASSES = 6
 _GRID = 41
 _ENDS = (1.0, 99.0)  # per cent of the rows
-_SIZE = {"width": 330.0, "height": 230.0, "left": 64.0}
+_SIZE = {"width": 330.0, "height": 230.0, "left": 70.0}
+_LABEL = 16  # characters of the name of a category
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +55,15 @@ def section(material: ReportData) -> Section | None:
 
 
 def _make_grid(material: ReportData, name: str) -> InputGrid | None:
+    if material.kind(name) == "text":
+        return None
     if material.kind(name) == "category":
         levels = material.part(name).levels[:_MOST_LEVELS]
         places = np.arange(len(levels), dtype=np.float64)
         return InputGrid(name, places, list(levels), tuple(levels)) if levels else None
+    if (pair := material.two_values(name)) is not None:
+        labels = tuple(numbers.format_short(value) for value in pair)
+        return InputGrid(name, np.arange(2.0), list(pair), labels)
     values = material.values(name, material.sample)
     known = values[np.isfinite(values)]
     if not len(known):
@@ -67,26 +73,25 @@ def _make_grid(material: ReportData, name: str) -> InputGrid | None:
     return InputGrid(name, grid, material.column(name, grid), ())
 
 
-def _make_axis(material: ReportData, asked: InputGrid) -> scales.AxisScale:
+def _make_plot(material: ReportData, asked: InputGrid, answer: scales.AxisScale) -> Plot:
+    """Make a plot over a number or a date; names of categories stand one below the other."""
     title = numbers.clip_text(asked.name, 40)
     if asked.labels:
-        n = len(asked.labels)
-        return scales.category_scale(
-            asked.labels, title, length=12 if n <= 3 else 6 if n <= 6 else 3
-        )
-    if material.kind(asked.name) == "date":
-        return scales.date_scale(asked.places, title, count=3)
-    return scales.linear_scale(asked.places, title, count=4)
+        names = scales.category_scale(asked.labels[::-1], length=_LABEL)
+        return Plot(answer, names, **(_SIZE | {"left": label_margin(names)}))
+    make = scales.date_scale if material.kind(asked.name) == "date" else scales.linear_scale
+    count = 3 if material.kind(asked.name) == "date" else 4
+    return Plot(make(asked.places, title, count=count), answer, **_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
 class NumberCurves:
-    """Bands of a number, all on one vertical scale so that inputs can be compared."""
+    """Bands of a number, all on one scale so that inputs can be compared."""
 
     answers: Array  # (n, 5)
     lead = (
-        "Line: median; dark band: 50 % interval; light band: 90 % interval. All figures share one "
-        "vertical scale."
+        "Line or dot: median; dark band: 50 % interval; light band: 90 % interval. All figures "
+        "share one scale."
     )
 
     @classmethod
@@ -94,13 +99,24 @@ class NumberCurves:
         return cls(material.quantiles(frame))
 
     def figure(self, material: ReportData, asked: InputGrid, q: Array) -> Figure:
-        y = scales.linear_scale(self.answers, material.story.schema.target, count=4)
-        plot = Plot(_make_axis(material, asked), y, **_SIZE)
-        if len(q) > 1 and not asked.labels:
+        count = 3 if asked.labels else 4
+        y = scales.linear_scale(self.answers, material.story.schema.target, count=count)
+        plot = _make_plot(material, asked, y)
+        if asked.labels:
+            layers = _draw_levels(plot, asked.places[::-1], q)
+        elif len(q) > 1:
             layers = prediction.draw_bands(plot, asked.places, q)
         else:
             layers = _draw_points(plot, asked.places, q)
         return _build_figure(plot, layers, asked, material.story.schema.target)
+
+
+def _draw_levels(plot: Plot, y: Array, q: Array) -> list[Markup]:
+    return [
+        plot.bars(q[:, 0], q[:, 4], y, "outer thick"),
+        plot.bars(q[:, 1], q[:, 3], y, "inner thick"),
+        plot.dots(q[:, 2], y, "accent", radius=4.0),
+    ]
 
 
 def _draw_points(plot: Plot, x: Array, q: Array) -> list[Markup]:
@@ -113,7 +129,7 @@ def _draw_points(plot: Plot, x: Array, q: Array) -> list[Markup]:
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityCurves:
-    """Probabilities of the second of two classes, or of the most frequent of several."""
+    """Probabilities of the second of two classes, or of the most probable of several."""
 
     answers: Array  # (n, C)
     shown: tuple[int, ...]
@@ -122,11 +138,8 @@ class ProbabilityCurves:
     @classmethod
     def of(cls, material: ReportData, frame: pl.DataFrame) -> ProbabilityCurves:
         p = np.asarray(material.story.model.predict_proba(frame), dtype=np.float64)
-        held = material.story.held_out
-        usual = np.argsort(
-            -np.bincount(held.y.astype(np.intp), minlength=p.shape[1]), kind="stable"
-        )
-        shown = (1,) if p.shape[1] == 2 else tuple(sorted(usual[:_MOST_CLASSES].tolist()))
+        likely = np.argsort(-p.max(axis=0), kind="stable")[:_MOST_CLASSES]
+        shown = (1,) if p.shape[1] == 2 else tuple(sorted(likely.tolist()))
         return cls(p, shown, material.story.held_out.classes)
 
     @property
@@ -139,16 +152,19 @@ class ProbabilityCurves:
     def figure(self, material: ReportData, asked: InputGrid, p: Array) -> Figure:
         classes = self.classes
         title = f"P({classes[1]})" if len(classes) == 2 else "probability"
-        plot = Plot(
-            _make_axis(material, asked), scales.percent_scale(numbers.clip_text(title, 24)), **_SIZE
-        )
+        count = 2 if asked.labels else 5
+        axis = scales.percent_scale(numbers.clip_text(title, 24), count=count)
+        plot = _make_plot(material, asked, axis)
         layers = [layer for c in self.shown for layer in self._line(plot, asked, p[:, c], c)]
         legend = tuple((f"dots c{c % 8}", classes[c]) for c in self.shown if len(classes) > 2)
         return _build_figure(plot, layers, asked, "class probabilities", legend)
 
     def _line(self, plot: Plot, asked: InputGrid, p: Array, c: int) -> list[Markup]:
         name = "accent" if self.shown == (1,) else f"c{c % 8}"
-        if asked.labels or len(p) == 1:
+        if asked.labels:
+            y = asked.places[::-1]
+            return [plot.bars(0.0 * p, p, y, name), plot.dots(p, y, name, radius=4.0)]
+        if len(p) == 1:
             return [
                 plot.sticks(asked.places, 0.0 * p, p, name),
                 plot.dots(asked.places, p, name, radius=4.0),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity.report import numbers
+from posterity.report.sections import models
+from posterity.report.sections.dependence import NOMINAL
 from posterity.report.story import Story
-
-_NOMINAL = 0.9
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Head:
     target: str
     verdict: str
     facts: tuple[tuple[str, str], ...]
+    cautions: tuple[str, ...]
     notes: tuple[str, ...]
     next_command: str
 
@@ -29,8 +30,9 @@ def head(story: Story) -> Head:
         story.title,
         story.source,
         story.schema.target,
-        _write_verdict(story),
+        models.link_quoted_names(_write_verdict(story), models.find_links(story)),
         tuple(_list_facts(story)),
+        () if story.comparison is None else story.comparison.cautions,
         (*story.notes, *story.schema.notes),
         story.predict_command,
     )
@@ -46,8 +48,10 @@ def _list_facts(story: Story) -> list[tuple[str, str]]:
         ("Task", story.schema.task),
         ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.format_count(used)} scored"),
         ("Inputs", f"{inputs}{left_out}"),
-        ("Model", story.model_name),
+        ("Model", models.link_name(story.model_name, models.find_links(story))),
     ]
+    if story.comparison is not None and story.comparison.scope:
+        facts.append(("Scores hold", story.comparison.scope))
     classes = len(story.held_out.classes)
     return [*facts, ("Classes", str(classes))] if classes else facts
 
@@ -63,9 +67,9 @@ def _write_verdict(story: Story) -> str:
 def _describe_calibration(story: Story) -> str:
     """Return a sentence that compares predicted and observed frequencies."""
     held = story.held_out
-    if held.quantiles is not None:
-        inside = np.mean((held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, -1]))
-        share, stated = numbers.format_percent(float(inside)), numbers.format_percent(_NOMINAL)
+    if held.pit is not None:
+        inside = np.mean(np.abs(2.0 * held.pit - 1.0) <= NOMINAL)
+        share, stated = numbers.format_percent(float(inside), 1), numbers.format_percent(NOMINAL)
         return f"The {stated} intervals contain {share} of the observed values."
     if held.probabilities is None:
         return ""

@@ -8,6 +8,7 @@ from posterity.arrays import Array
 from posterity.report import numbers, scales
 from posterity.report.material import ReportData, draw_positions
 from posterity.report.sections.blocks import Figure, Figures, Section
+from posterity.report.sections.download import offer_predictions
 from posterity.report.svg import Plot
 
 _N_STICKS = 240  # intervals that remain distinguishable
@@ -26,7 +27,8 @@ def section(material: ReportData) -> Section | None:
         f"{material.story.rows_description}, and "
         "the observed values."
     )
-    return Section("prediction", "Predictions", lead, (Figures(tuple(figures)),))
+    blocks = (Figures(tuple(figures)), *offer_predictions(material))
+    return Section("prediction", "Predictions", lead, blocks)
 
 
 def _draw_intervals(material: ReportData, quantiles: Array) -> Figure:
@@ -52,10 +54,10 @@ def _draw_intervals(material: ReportData, quantiles: Array) -> Figure:
         plot.dots(x[~inside], y[~inside], "warn", tips=_select_texts(tips, ~inside)),
     ]
     title = "Predicted and observed"
-    share = numbers.format_percent(float(np.mean(inside)))
+    n = len(held.rows)
     caption = (
-        "Each dot is a row; the bar behind it shows the 50 % (dark) and 90 % (light) interval. "
-        f"{share} of these dots lie inside their 90 % interval; 90 % is ideal."
+        "Each dot is a row; the bar behind it shows the 50 % (dark) and 90 % (light) interval."
+        + (f" Showing {len(k)} of {numbers.format_count(n)} rows." if len(k) < n else "")
     )
     legend = (("dots ink", "inside the 90 % interval"), ("dots warn", "outside"))
     told = f"{len(k)} rows: observed {target} against its predicted median, with intervals."

@@ -6,6 +6,7 @@ from markupsafe import Markup
 from posterity.comparison.results import Comparison, Result
 from posterity.report import numbers, scales
 from posterity.report.material import ReportData
+from posterity.report.sections import models
 from posterity.report.sections.blocks import (
     Block,
     Figure,
@@ -16,7 +17,7 @@ from posterity.report.sections.blocks import (
     Table,
     Text,
 )
-from posterity.report.svg import Plot, label_margin
+from posterity.report.svg import BROAD, Plot, label_margin
 
 _STEP = 26.0  # between two models in the figure
 _FAR = 4.0  # times the typical difference; models beyond it get a mark at the edge
@@ -27,9 +28,19 @@ def section(material: ReportData) -> Section | None:
     found = material.story.comparison
     if found is None or len(found.results) < 2:
         return None
-    blocks: list[Block] = [Figures((_figure(found),)), _table(found)]
+    links = models.find_links(material.story)
+    blocks: list[Block] = [Figures((_figure(found),)), _table(found, links)]
     if found.skipped:
-        blocks += [Text("Not scored:"), Items(tuple(f"{s.name}: {s.why}" for s in found.skipped))]
+        items = (
+            Markup("{}: {}").format(models.link_name(s.name, links), s.why) for s in found.skipped
+        )
+        blocks += [Text("Not scored:"), Items(tuple(items))]
+    stopped = [(r.name, why) for r in found.results if (why := getattr(r, "stopped", ""))]
+    if stopped:
+        told = (
+            Markup("{}: {}").format(models.link_name(name, links), why) for name, why in stopped
+        )
+        blocks += [Text("Compared on fewer rows:"), Items(tuple(told))]
     lead = (
         f"{found.folds}-fold cross-validation of "
         f"{numbers.format_plural(len(found.results), 'model')} on "
@@ -47,10 +58,11 @@ def _figure(found: Comparison) -> Figure:
     )
     both = (("dots accent", "models"), ("dots hollow", "baselines"))
     legend = both if any(result.baseline for result in found.results) else ()
-    return Figure(_picture(found.results, title), title, caption, legend, wide=True)
+    narrow, broad = (_picture(found.results, title, width) for width in (Plot.width, BROAD))
+    return Figure(narrow, title, caption, legend, broad)
 
 
-def _picture(results: tuple[Result, ...], title: str) -> Markup:
+def _picture(results: tuple[Result, ...], title: str, width: float) -> Markup:
     n = len(results)
     y = np.arange(n - 1, -1, -1, dtype=np.float64)
     lost = -np.array([r.behind for r in results])
@@ -59,9 +71,11 @@ def _picture(results: tuple[Result, ...], title: str) -> Markup:
     near = lost >= edge
     ends = np.concatenate([(lost - error)[near], (lost + error)[near], np.zeros(1)])
     x_scale = scales.linear_scale(ends, "nats per row")
-    names = scales.category_scale([r.name for r in reversed(results)], length=22)
+    names = scales.category_scale(
+        [r.name for r in reversed(results)], length=22 if width < BROAD else 36
+    )
     height = _STEP * n + 54.0
-    plot = Plot(x_scale, names, height=height, left=label_margin(names))
+    plot = Plot(x_scale, names, width=width, height=height, left=label_margin(names))
     far = ~near & (lost < x_scale.low)
     baseline = np.array([r.baseline for r in results])
     layers = [
@@ -100,7 +114,7 @@ def _list_tooltips(results: tuple[Result, ...], at: np.ndarray) -> list[str]:
     ]
 
 
-def _table(found: Comparison) -> Table:
+def _table(found: Comparison, links: dict[str, str]) -> Table:
     regression = found.schema.task == "regression"
     head = (
         "Model",
@@ -119,10 +133,11 @@ def _table(found: Comparison) -> Table:
         "better. Calibration error: 0 is best. Fit: seconds for one fold; predict: milliseconds "
         "for 1000 rows; size: of the saved model."
     )
-    return Table(caption, head, tuple(_row(r, found.best, regression) for r in found.results))
+    rows = (_row(r, found.best, regression, links.get(r.name, "")) for r in found.results)
+    return Table(caption, head, tuple(rows))
 
 
-def _row(result: Result, best: Result, regression: bool) -> Row:
+def _row(result: Result, best: Result, regression: bool, link: str) -> Row:
     figures = (
         (numbers.format_short(result.rmse, 4), numbers.format_percent(result.coverage))
         if regression
@@ -139,8 +154,19 @@ def _row(result: Result, best: Result, regression: bool) -> Row:
         numbers.format_short(1000.0 * result.predict_seconds, 2),
         numbers.format_bytes(result.n_bytes),
     )
-    mark = "baseline" if result.baseline else "best" if result is best else ""
-    return Row(cells, mark)
+    values = (
+        None,
+        result.log_score,
+        result.behind,
+        *((result.rmse, result.coverage) if regression else (result.accuracy,)),
+        result.calibration,
+        result.log_evidence,
+        result.fit_seconds,
+        result.predict_seconds,
+        result.n_bytes,
+    )
+    mark = "baseline" if result.baseline else "chosen" if result is best else ""
+    return Row(cells, mark, values, link)
 
 
 def _with_error(value: float, error: float) -> str:

@@ -15,7 +15,9 @@ def section(material: ReportData) -> Section:
         blocks += [Items(story.inferred)]
     if story.schema.dropped:
         rows = tuple(Row((one.name, one.why)) for one in story.schema.dropped)
-        blocks.append(Table("Ignored columns.", ("Column", "Reason"), rows, words=(0, 1)))
+        blocks.append(
+            Table("Ignored columns.", ("Column", "Reason"), rows, words=(0, 1), sortable=False)
+        )
     blocks.append(_list_settings(material))
     lead = "Run on the same file, this command gives the same numbers."
     return Section("reproduce", "How to reproduce this report", lead, tuple(blocks))
@@ -27,4 +29,6 @@ def _list_settings(material: ReportData) -> Table:
     if story.comparison is not None:
         rows.append(Row(("folds", str(story.comparison.folds))))
     rows += [Row(pair) for pair in story.versions]
-    return Table("Settings and versions.", ("Name", "Value"), tuple(rows), words=(0, 1))
+    return Table(
+        "Settings and versions.", ("Name", "Value"), tuple(rows), words=(0, 1), sortable=False
+    )

@@ -43,8 +43,16 @@ def _row(
     held, story = material.story.held_out, material.story
     place = int(held.rows[k])
     score = numbers.format_fixed(float(held.log_prob[k]), 2)
-    number = numbers.format_count(story.row_number(place))
-    return Row((number, *said(held, k), score, *cells.format_cells(story.frame, names, place)))
+    number = story.row_number(place)
+    shown = cells.format_cells(story.frame, names, place)
+    values = (
+        float(number),
+        None if held.classes else float(held.y[k]),
+        None if held.mean is None else float(held.mean[k]),
+        float(held.log_prob[k]),
+        *cells.find_values(story.frame, names, place),
+    )
+    return Row((numbers.format_count(number), *said(held, k), score, *shown), values=values)
 
 
 def _describe_number(held: HeldOut, k: int) -> tuple[str, str]:

@@ -28,7 +28,11 @@ def section(material: ReportData) -> Section | None:
             (
                 numbers.format_count(story.row_number(int(row))),
                 *cells.format_cells(story.frame, [target, *names], int(row)),
-            )
+            ),
+            values=(
+                float(story.row_number(int(row))),
+                *cells.find_values(story.frame, [target, *names], int(row)),
+            ),
         )
         for row in shown
     )

@@ -62,7 +62,13 @@ def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClass
     if model.query_column:
         raise NoFormError("With query_column=True every query is fitted separately.")
     space = columns.pack_library_kernel(model.kernel_, model.relevance_vectors_)
-    return _pack_weights(model, space, model.dual_coef_)
+
+    def pack(part: Any) -> Json:
+        coef, intercept = part.original_units()
+        latent = latents.pack_latent(coef.T, intercept, latents.pack_covariance(part))
+        return pack_linear(space, latent, _pack_averaging(model))
+
+    return pack_average(model.posterior_, pack)
 
 
 @pack_estimator.register

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from posterity import tables
-from posterity.report.what_if.packing import Json
+from posterity.report.what_if.packing import Json, NoFormError
 from posterity.tables import parts
 
 _FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fractions
@@ -16,13 +17,27 @@ _FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fra
 def pack_controls(model: tables.TableModel) -> list[Json]:
     """Return one control per input, in the order of the encoder."""
     pairs = zip(model.encoder_.parts_, model.profile_, strict=True)
-    return [_pack_control(part, profile) for part, profile in pairs]
+    return [_pack_control(part, profile, two_values(model, part.name)) for part, profile in pairs]
 
 
-def _pack_control(part: parts.Part, profile: Any) -> Json:
+def two_values(model: tables.TableModel, name: str) -> tuple[float, float] | None:
+    """Return the values of a number that is one of two, such as 0 and 1; else None."""
+    column = next(one for one in model.schema_.inputs if one.name == name)
+    profile = next(one for one in model.profile_ if one.name == name)
+    if column.kind != "number" or column.n_distinct != 2 or not profile.quantiles:
+        return None
+    low, *_, high = profile.quantiles
+    return (low, high) if low < high else None
+
+
+def _pack_control(part: parts.Part, profile: Any, values: tuple[float, float] | None) -> Json:
     """Pack name, kind, start value and encoding of an input."""
+    if isinstance(part, tables.TextPart):
+        raise NoFormError(f"The input {part.name!r} is text, which cannot run in a page.")
     if isinstance(part, parts.CategoryPart):
         return _category(part, profile)
+    if isinstance(part, tables.LevelMeansPart):
+        return _category_by_means(part, profile)
     common = {"name": part.name, "scale": part.scale, **_range(profile)}
     if isinstance(part, parts.DatePart):
         return {
@@ -39,7 +54,10 @@ def _pack_control(part: parts.Part, profile: Any) -> Json:
         "mean": part.mean,
         "fill": part.fill,
         "indicator": part.has_indicator,
+        "keeps": part.keep_missing,
+        "gaps": profile.n_missing > 0,
         "whole": _are_whole(profile),
+        "values": list(values or ()),
     }
 
 
@@ -61,6 +79,23 @@ def _category(part: parts.CategoryPart, profile: Any) -> Json:
         "other": part.other,
         "missing": part.missing,
         "start": max(levels, key=lambda level: counts.get(level, 0)) if levels else None,
+    }
+
+
+def _category_by_means(part: tables.LevelMeansPart, profile: Any) -> Json:
+    """Pack the encodings of the most frequent levels, of others, and of missing labels."""
+    counts = dict(zip(profile.levels, profile.counts, strict=True))
+    asked = pl.Series([*counts, None, None], dtype=pl.String)
+    codes = part.encode(asked)
+    codes[-2] = (part.other - part.centre) / part.scale
+    return {
+        "name": part.name,
+        "kind": "category",
+        "levels": list(counts),
+        "other": True,
+        "missing": profile.n_missing > 0,
+        "codes": codes.tolist(),
+        "start": max(counts, key=lambda level: counts[level]) if counts else None,
     }
 
 

@@ -24,6 +24,8 @@ from posterity.report.what_if.packing import (
     pack_triangle,
 )
 
+_LARGEST = 1e300  # scale: JSON has no infinite one, by which columns without a weight are divided
+
 
 def pack_latent(coef: Array, offset: Array, posterior: Json | None = None) -> Json:
     """Pack weights (C, M) and offsets (C,) of the mean, and the covariance if it is known.
@@ -56,7 +58,7 @@ def _pack_weight_posterior(posterior: WeightPosterior) -> Json:
     unseen = posterior.prior_variance if posterior.has_unseen else np.zeros(K)
     return {
         "center": as_floats(p.center),
-        "scale": as_floats(p.scale),
+        "scale": as_floats(np.minimum(p.scale, _LARGEST)),
         "directions": pack_array(p.V.T),
         "ones": False,
         "which": list(range(r)) * K,

@@ -38,15 +38,21 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
     >>> found["target"], found["inputs"][0]["name"]
     ('price', 'size')
     """
+    if getattr(model, "view", "plain") != "plain":
+        return NoPanel(
+            f"The model uses the group of a row ({model.schema_.groups!r}), for which the panel "
+            "has no control."
+        )
     try:
         found = pack_estimator(model.estimator_)
+        controls = inputs.pack_controls(model)
     except NoFormError as error:
         return NoPanel(str(error))
     whole = {
         "target": model.schema_.target,
         "task": model.schema_.task,
         "classes": _classes(model),
-        "inputs": inputs.pack_controls(model),
+        "inputs": controls,
         "first": [name for name in first if name in {part.name for part in model.encoder_.parts_}],
         "model": found,
     }

@@ -8,7 +8,7 @@ import numpy as np
 
 from posterity import regression
 from posterity.arrays import Array
-from posterity.inference.conjugate import AveragedPosterior
+from posterity.inference.conjugate import AveragedPosterior, SubsetAverage
 from posterity.regression import flat, forest_model, generalized
 from posterity.regression import posterior as posterior_model
 from posterity.report.what_if import answers, columns, latents, trees
@@ -136,6 +136,10 @@ def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
 
 def _pack_conjugate(model: Any, space: Json, coef: Array) -> Json:
     """Pack the posterior of the weights with normal noise."""
+    if isinstance(model.posterior_, SubsetAverage):
+        parts, weights = model.posterior_.parts, np.exp(model.posterior_.log_weights)
+        forms = [_pack_average(part, space, model.noise_variance_) for part in parts]
+        return pack_mixture(forms, weights.tolist())
     if isinstance(model.posterior_, AveragedPosterior):
         return _pack_average(model.posterior_, space, model.noise_variance_)
     posterior = latents.pack_covariance(model.posterior_)

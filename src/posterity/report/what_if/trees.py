@@ -73,10 +73,12 @@ def pack_steps(steps: boosting.Steps, family: trees.Family) -> Json:
 
 
 def _tested_columns(family: trees.Family) -> list[int]:
-    """Return the column that each test uses; encoded inputs are never missing."""
+    """Return the column that each test uses; -1 - column where missing values are the smallest."""
     if not isinstance(family, trees.Columns):
         raise NoFormError(f"Splits of type {type(family).__name__} cannot run in a page.")
-    places: list[int] = family.columns_of(family.catalogue()).tolist()
+    columns = family.columns_of(family.catalogue()).astype(np.int64)
+    lowered = np.arange(len(columns)) >= family.n_columns
+    places: list[int] = np.where(lowered, -1 - columns, columns).tolist()
     return places
 
 

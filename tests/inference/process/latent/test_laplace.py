@@ -306,3 +306,17 @@ def test_rows_that_do_not_fit_are_refused(monkeypatch):
     monkeypatch.setattr("posterity.arrays.free_memory", lambda x: 2 * 8 * len(X) ** 2 - 1)
     with pytest.raises(MemoryError, match="20 rows and a factor"):
         LaplaceEvidence(X, targets)(KERNEL, LIKELIHOODS["two classes"])
+
+
+def test_many_rows_have_the_mode_of_a_climb_from_the_prior_mean():
+    X = np.linspace([-3.0, 0.0], [3.0, 1.0], 420)
+    y = (np.sin(3.0 * X[:, 0]) > 0.3).astype(float)
+    likelihood = LIKELIHOODS["two classes"]
+    targets = LatentTargets.with_offset_prior(y, np.ones(420), likelihood, offset=False)
+    K, memory = np.asfortranarray(9.0 * KERNEL(X)), np.zeros((420, 420), order="F")
+    climb = process_mode._Climb(K, memory, likelihood, targets)
+    assert climb._begin(climb._guess()).point.value > climb._begin(None).point.value
+    f = climb.climb(None).f
+    np.testing.assert_allclose(process_mode.find(K, memory, likelihood, targets).f, f, atol=1e-8)
+    tau, nu = process_mode.approach(K, memory, likelihood, targets)
+    np.testing.assert_allclose(np.linalg.solve(np.eye(420) + K * tau, K @ nu), f, atol=0.1)

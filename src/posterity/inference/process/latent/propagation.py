@@ -32,6 +32,9 @@ _FASTER = 1.2  # after a sweep that came closer
 _MANY_ROWS = 250  # from which a factor costs more than the moments that save it
 _ROUGHLY = 1e-4  # of the first gain, at which means are good enough for the next sweep
 _FARTHEST = 1.0  # that a log variance is extrapolated
+_SECANTS = 5
+_LEAST_SHARE = 0.1  # of the precision found, that is extrapolated
+_DEPENDENT = 1e-10  # squares of singular values of secants that add nothing new
 _TINY = float(np.finfo(np.float64).tiny)
 _TOO_SMALL = 1e-8  # of the prior precision: a site not to be divided by
 _STRENGTHS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of negative sites; without them all is well
@@ -197,10 +200,11 @@ def _propagate(
 ) -> _FixedPoint:
     """Sweeps from given sites, or from none, slower after those that do not come closer."""
     means_pay = likelihood.log_concave and targets.n_rows >= _MANY_ROWS
-    climb = _MeanClimb(memory[0], likelihood, targets) if means_pay else None
+    secants = _Secants()
+    climb = _MeanClimb(memory[0], likelihood, targets, secants) if means_pay else None
     current = np.zeros((2, targets.n_rows)) if start is None else start
     if means_pay and start is None:
-        current = _find_laplace_sites(memory, likelihood, targets)
+        current = np.stack(mode.approach(*memory, likelihood, targets))
     pace, last = 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
         (tau, nu), marginals = _weaken_negative_sites(memory, current)
@@ -210,10 +214,15 @@ def _propagate(
             break
         if gap <= last:
             pace = min(1.0, _FASTER * pace)
-        elif climb is None or not climb.forget_sweeps():
+        elif not secants.forget():
             pace = max(_LEAST_PACE, 0.5 * pace)
-        wanted = tilted if climb is None else climb.solve(tilted, marginals)
-        last, current = gap, current + pace * (wanted.sites - current)
+        if climb is not None:
+            wanted = climb.solve(tilted, marginals).sites
+        elif likelihood.log_concave:
+            wanted = _keep_positive(secants.extrapolate(current, tilted.sites), tilted.sites)
+        else:
+            wanted = tilted.sites
+        last, current = gap, current + pace * (wanted - current)
     value = tilted.log_constants(tau, nu) + 0.5 * float(nu @ marginals.mean)
     value -= 0.5 * marginals.log_determinant  # [GPML 3.65]
     reached = np.stack([tau, nu])
@@ -224,27 +233,53 @@ def _propagate(
     )
 
 
-def _find_laplace_sites(
-    memory: Memory, likelihood: likelihoods.Likelihood, targets: LatentTargets
-) -> Array:
-    """Precision and precision times mean of the sites of Laplace's approximation, (2, N)."""
-    found = mode.find(*memory, likelihood, targets)
-    W = found.sites.s**2
-    return np.stack([W, W * found.f + found.alpha])
+class _Secants:
+    """Where the last few sweeps lead, by Anderson's mixing (Walker and Ni 2011)."""
+
+    def __init__(self) -> None:
+        self._tried: list[tuple[Array, Array]] = []  # values, and how a sweep changed them
+
+    def extrapolate(self, used: Array, found: Array) -> Array:
+        """The values to use next, after a sweep from those used found others."""
+        self._tried = [*self._tried[-_SECANTS:], (used.ravel(), (found - used).ravel())]
+        if len(self._tried) == 1:
+            return found
+        moves = np.diff([tried for tried, _ in self._tried], axis=0).T
+        bends = np.diff([change for _, change in self._tried], axis=0).T
+        size = np.linalg.norm(bends, axis=0) + _TINY
+        values, V = linalg.symmetric.eigh((bends / size).T @ (bends / size))
+        V = V[:, values > _DEPENDENT] / np.sqrt(values[values > _DEPENDENT])
+        shares = V @ (V.T @ ((bends / size).T @ self._tried[-1][1])) / size  # least squares
+        return found - ((moves + bends) @ shares).reshape(found.shape)
+
+    def forget(self) -> bool:
+        """Begin again without secants, after one that led astray; whether there was one."""
+        had_secant = len(self._tried) > 1
+        self._tried = []
+        return had_secant
+
+
+def _keep_positive(guess: Array, found: Array) -> Array:
+    """Sites as guessed, but where the precision would be much less than the one found."""
+    return np.where(guess[0] > _LEAST_SHARE * found[0], guess, found)
 
 
 class _MeanClimb:
     """Means that agree with the variances of their cavities, at a few products with K each.
 
-    Sweeps then have to find the variances alone, and the last two of them tell where these go.
+    Sweeps then have to find the variances alone, and the last of them tell where these go.
     """
 
     def __init__(
-        self, K: Array, likelihood: likelihoods.Likelihood, targets: LatentTargets
+        self,
+        K: Array,
+        likelihood: likelihoods.Likelihood,
+        targets: LatentTargets,
+        secants: _Secants,
     ) -> None:
         self.K, self.likelihood, self.targets = K, likelihood, targets
+        self._secants = secants
         self._used: Array | None = None  # log variances of cavities that the last sweep was given
-        self._last: tuple[Array, Array] | None = None  # those before, and how they changed
 
     def solve(self, tilted: _TiltedMoments, marginals: _Marginals) -> _TiltedMoments:
         """The moments at the means that the variances of the cavities, extrapolated, lead to."""
@@ -257,24 +292,11 @@ class _MeanClimb:
         assert cavity.moments is not None
         return _TiltedMoments(f - v * d1, v, *cavity.moments)
 
-    def forget_sweeps(self) -> bool:
-        """Begin again without a secant, after one that led astray; whether there was one."""
-        had_secant = self._last is not None
-        self._used = self._last = None
-        return had_secant
-
     def _extrapolate(self, variance: Array) -> Array:
-        """Variances that the secant of the last two sweeps leads to, or those of the last."""
+        """Variances that secants of the last sweeps lead to, or those of the last."""
         new = np.log(variance)
-        used, self._used = self._used, new
-        if used is None:
-            return variance
-        change, last, self._last = new - used, self._last, (used, new - used)
-        if last is not None:
-            bend = change - last[1]
-            share = float(bend @ change) / max(float(bend @ bend), _TINY)
-            guess = new - share * (used - last[0] + bend)
-            self._used = np.clip(guess, new - _FARTHEST, new + _FARTHEST)
+        guess = new if self._used is None else self._secants.extrapolate(self._used, new)
+        self._used = np.clip(guess, new - _FARTHEST, new + _FARTHEST)
         return np.exp(self._used)
 
 

@@ -1,4 +1,5 @@
-// One control for each input: a slider and a box for a number, a list for a category.
+// One control for each input: a slider and a box for a number, a list for a category, buttons for
+// one of two.
 
 const MISSING = "missing";
 
@@ -14,9 +15,14 @@ function made(name, attributes, parent, text) {
 function controlOf(input, place, parent, changed) {
   const row = made("div", { class: "input" }, parent);
   const id = `what-if-${place}`;
-  made("label", { for: id, class: "name", dir: "auto" }, row, input.name);
   const make = { number: numberControl, category: categoryControl, date: dateControl };
-  const control = make[input.kind](input, id, row, changed);
+  const pair = pairOf(input);
+  const name = { class: "name", dir: "auto" };
+  if (pair) made("span", { ...name, id: `${id}-name` }, row, input.name);
+  else made("label", { ...name, for: id }, row, input.name);
+  const control = pair
+    ? pairControl(input, pair, id, row, changed)
+    : make[input.kind](input, id, row, changed);
   const note = made("span", { class: "outside", id: `${id}-note` }, row);
   row.querySelector(`#${id}`).setAttribute("aria-describedby", note.id);
   return {
@@ -26,6 +32,38 @@ function controlOf(input, place, parent, changed) {
       note.textContent = strange;
       row.classList.toggle("is-outside", strange !== "");
     },
+  };
+}
+
+// The two values of a category or number that has no others.
+function pairOf(input) {
+  const values = input.kind === "category" ? input.levels : input.values;
+  return values?.length === 2 && !input.other ? values : null;
+}
+
+function pairControl(input, pair, id, row, changed) {
+  const group = made("div", { id, class: "pair", role: "radiogroup" }, row);
+  group.setAttribute("aria-labelledby", `${id}-name`);
+  const isKnownMissing = input.kind === "category" ? input.missing : input.indicator;
+  const values = isKnownMissing ? [...pair, null] : pair;
+  const buttons = values.map((value) => {
+    const label = made("label", { dir: "auto" }, group);
+    const button = made("input", { type: "radio", name: id }, label);
+    made("span", {}, label, value === null ? `(${MISSING})` : String(value).replace(/^-/, "\u2212"));
+    button.addEventListener("input", changed);
+    return button;
+  });
+  const set = (value) => {
+    buttons[values.indexOf(value)].checked = true;
+  };
+  const start = pair.includes(input.start)
+    ? input.start
+    : pair[Number(input.start - pair[0] > pair[1] - input.start)];
+  return {
+    set,
+    reset: () => set(start),
+    value: () => values[buttons.findIndex((button) => button.checked)],
+    isStrange: () => "",
   };
 }
 
@@ -105,7 +143,7 @@ function ranged(input, row, changed, { step, box, read, write, say }) {
     reset: () => set(input.start === null ? null : Number(start.toPrecision(12))),
     value: () => current,
     isStrange() {
-      if (current === null) return input.indicator ? "" : "never missing in the training data";
+      if (current === null) return input.indicator || input.gaps ? "" : "never missing in the training data";
       const slack = 1e-9 * step;
       if (current >= low - slack && current <= high + slack) return "";
       return `outside the training data: ${say(low)} to ${say(high)}`;

@@ -1,4 +1,5 @@
-// Distributions of a number: mean, standard deviation, density and cdf.
+// Distributions of a number: mean, standard deviation, density and cdf; least, the lowest value
+// that has a density, where there is one.
 
 const ROOT_2PI = Math.sqrt(2 * Math.PI);
 
@@ -41,6 +42,7 @@ function gammaOf(shape, rate) {
     sd: Math.sqrt(shape) / rate,
     pdf: (y) => (y > 0 ? Math.exp(log + (shape - 1) * Math.log(y) - rate * y) : 0),
     cdf: (y) => gammaShares(shape, rate * y)[0],
+    least: 0,
   };
 }
 
@@ -69,6 +71,7 @@ function mixture(parts, weights) {
     spread: Math.sqrt(sum((part) => (part.spread ?? part.sd) ** 2 + (part.mean - mean) ** 2)),
     pdf: (y) => sum((part) => part.pdf(y)),
     cdf: (y) => sum((part) => part.cdf(y)),
+    least: Math.min(...parts.map((part) => part.least ?? -Infinity)),
   };
 }
 

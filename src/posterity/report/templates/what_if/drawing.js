@@ -53,7 +53,10 @@ function drawDensity(svg, axis, said, q, words) {
   );
   const ys = new Map();
   const density = (x) => ys.get(x) ?? ys.set(x, said.pdf(x)).get(x);
-  const inner = [...xs, q.least, q.q05, q.q25, q.median, q.q75, q.q95, q.most].sort((a, b) => a - b);
+  const least = said.least ?? -Infinity;
+  const inner = [...xs, least, q.least, q.q05, q.q25, q.median, q.q75, q.q95, q.most]
+    .filter((x) => x >= least && x >= axis.low && x <= axis.high)
+    .sort((a, b) => a - b);
   const peak = Math.max(...inner.map(density).filter(Number.isFinite));
   const y = (x) => floor - (floor - top) * Math.min(density(x) / peak, 1);
   const point = (x) => `${axis.at(x).toFixed(2)},${y(x).toFixed(2)}`;

@@ -2,11 +2,16 @@
 
 const ENCODERS = {
   number(part, value) {
+    if (part.keeps && value === null) return [NaN];
     const z = ((value ?? part.fill) - part.mean) / part.scale;
     return part.indicator ? [z, value === null ? 1 : 0] : [z];
   },
 
   category(part, value) {
+    if (part.codes) {
+      const at = part.levels.indexOf(value);
+      return part.codes[value === null ? part.levels.length + 1 : at < 0 ? part.levels.length : at];
+    }
     const encoded = new Array(part.levels.length + part.other + part.missing).fill(0);
     let place = value === null ? -1 : part.levels.indexOf(value);
     if (value === null && part.missing) place = encoded.length - 1;

@@ -1,5 +1,12 @@
 // Forests and boosted steps, as trees.py has it.
 
+// Whether a row goes to the first side; a missing value is larger than all others, or, where the
+// place is -1 - column, smaller.
+function isFirst(x, place, threshold) {
+  if (place >= 0) return x[place] <= threshold;
+  return Number.isNaN(x[-1 - place]) || x[-1 - place] <= threshold;
+}
+
 // From the order of nodes: where the second child of each begins, and which leaf each leaf is.
 function grown({ trees, tests, stream, codes, thresholds }) {
   const order = unpacked(stream);
@@ -29,7 +36,7 @@ function grown({ trees, tests, stream, codes, thresholds }) {
     roots.map((root) => {
       let at = root;
       while (order[at] > 0) {
-        const goesFirst = x[tests[order[at] - 1]] <= threshold[at];
+        const goesFirst = isFirst(x, tests[order[at] - 1], threshold[at]);
         at = goesFirst ? at + 1 : second[at];
       }
       return second[at];
@@ -75,7 +82,7 @@ function steps({ offset, tests, which, thresholds, values }) {
     offset.map((start, c) => {
       let total = start;
       for (let k = 0; k < test.length; k++) {
-        const side = x[tests[test[k]]] <= threshold[k] ? 0 : 1;
+        const side = isFirst(x, tests[test[k]], threshold[k]) ? 0 : 1;
         total += value[(2 * k + side) * C + c];
       }
       return total;
