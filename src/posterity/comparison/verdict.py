@@ -50,7 +50,7 @@ def verdict(
     >>> models = comparison.candidates("regression", 30, 1, names=["linear"])
     >>> print(comparison.compare(table, tables.infer(table, "y"), models).verdict)
     Use 'linear', the only model that was scored. Its 90 % intervals contain 90 % of the held-out
-    values, so its uncertainty can be trusted.
+    values, so its uncertainty can be trusted for new rows like these.
     """
     family = [one for one in results if not one.baseline]
     baselines = [one for one in results if one.baseline]
