@@ -32,6 +32,7 @@ def compare(
     time: str | None = None,
     groups: str | None = None,
     blocks: Sequence[str] = (),
+    gap: int | str | None = None,
     folds: int = 5,
     seed: int = 0,
     budget: float | None = None,
@@ -57,6 +58,9 @@ def compare(
         Column with the group of each row, such as a patient: whole groups are held out.
     blocks : sequence of two str
         Columns with the coordinates of the rows: whole regions are held out.
+    gap : int or str, optional
+        With ``time``: how many different times, or for dates which length of time, such as "7d",
+        are left out before the held-out rows.
     folds, seed : int
         Number of folds, and random seed.
     budget : float, optional
@@ -99,7 +103,10 @@ def compare(
         *comparison.baselines(schema.task, seed=seed),
         *_choose_models(sample, schema, models, seed),
     )
-    found = comparison.compare(sample.frame, schema, chosen, folds=folds, seed=seed, budget=budget)
+    holdout = comparison.Holdout.from_schema(schema, folds=folds, seed=seed, gap=gap)
+    found = comparison.compare(
+        sample.frame, schema, chosen, folds=folds, seed=seed, budget=budget, holdout=holdout
+    )
     sentences = (*notes, *tables.describe_schema(schema, sample.frame))
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
     return TableComparison(found, sample, sentences, str(source))
@@ -234,4 +241,5 @@ def _choose_models(
         names=models,
         n_classes=max(2, len(schema.classes)),
         seed=seed,
+        role=comparison.Holdout.from_schema(schema).kind,
     )

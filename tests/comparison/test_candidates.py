@@ -38,11 +38,29 @@ def test_all_means_every_public_class(task):
 
 @for_each("task", ROOMS)
 def test_the_table_of_the_family_names_the_class_that_is_made(task):
-    made = {one.name: one for one in comparison.candidates(task, 100, 5, names=("all",))}
+    made = {
+        one.name: one
+        for role in ("time", "groups")
+        for one in comparison.candidates(task, 100, 5, names=("all",), role=role)
+    }
     for row in comparison.family(task):
         assert type(last(made[row.name].estimator)).__name__ == row.estimator
         words = (row.likelihood, row.prior, row.feature_space, row.inference, row.cost, row.advice)
         assert all(words), row.name
+        assert made[row.name].view == ("groups" if row.role == "groups" else "plain")
+
+
+@for_each("task", ROOMS)
+@for_each("role", ["time", "groups"])
+def test_models_of_times_and_groups_compete_where_the_table_has_them(task, role):
+    known = {row.name for row in comparison.family(task) if row.role == role}
+    without = {one.name for one in comparison.candidates(task, 100, 5, names=("all",))}
+    usual = {one.name for one in comparison.candidates(task, 100, 5, role=role)}
+    assert not known & without
+    assert known
+    assert known <= usual
+    with pytest.raises(ValueError, match=f"needs the {role.rstrip('s')} of each row"):
+        comparison.candidates(task, 100, 5, names=sorted(known))
 
 
 def test_the_family_is_both_tasks_and_names_are_used_once_in_each():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from support.for_each import for_each
 
-from posterity import tables
+from posterity import comparison, tables
 from posterity.comparison import folds
 
 
@@ -65,7 +65,7 @@ def test_the_seed_decides_the_folds_and_nothing_else_does():
 
 def test_the_encoder_has_seen_the_training_rows_only():
     table = frame()
-    parts = folds.split_table(table, schema_of(table), 4, 0)
+    parts = folds.split_table(table, schema_of(table), comparison.Holdout(folds=4))
     for fold in parts.folds:
         standard = fold.X_train[:, 0]
         assert standard.mean() == pytest.approx(0.0, abs=1e-12)
@@ -78,11 +78,11 @@ def test_the_encoder_has_seen_the_training_rows_only():
 
 def test_what_is_held_out_changes_no_number_of_the_training_side():
     table = frame()
-    before = folds.split_table(table, schema_of(table), 4, 0).folds[0]
+    before = folds.split_table(table, schema_of(table), comparison.Holdout(folds=4)).folds[0]
     moved = table["x"].to_numpy().copy()
     moved[before.rows] += 1e3
     other = table.with_columns(pl.Series("x", moved))
-    after = folds.split_table(other, schema_of(other), 4, 0).folds[0]
+    after = folds.split_table(other, schema_of(other), comparison.Holdout(folds=4)).folds[0]
     np.testing.assert_array_equal(before.rows, after.rows)
     np.testing.assert_array_equal(before.X_train, after.X_train)
     assert np.all(after.X_test[:, 0] > before.X_test[:, 0] + 100.0)
@@ -92,7 +92,7 @@ def test_rows_without_a_target_are_in_no_fold():
     y = frame()["y"].to_list()
     y[3] = y[17] = None
     table = frame().with_columns(pl.Series("y", y))
-    parts = folds.split_table(table, schema_of(table), 5, 0)
+    parts = folds.split_table(table, schema_of(table), comparison.Holdout(folds=5))
     held = np.sort(np.concatenate([fold.rows for fold in parts.folds]))
     np.testing.assert_array_equal(held, np.setdiff1d(np.arange(40), [3, 17]))
     for fold in parts.folds:
@@ -101,24 +101,33 @@ def test_rows_without_a_target_are_in_no_fold():
 
 def test_few_rows_make_fewer_folds():
     table = frame(11)
-    assert len(folds.split_table(table, schema_of(table, "regression"), 20, 0).folds) == 5
+    assert (
+        len(
+            folds.split_table(
+                table, schema_of(table, "regression"), comparison.Holdout(folds=20)
+            ).folds
+        )
+        == 5
+    )
 
 
 def test_nine_rows_are_too_few():
     table = frame(9)
     with pytest.raises(tables.TableError, match="Only 9 rows have a value of 'y'"):
-        folds.split_table(table, schema_of(table, "regression"), 5, 0)
+        folds.split_table(table, schema_of(table, "regression"), comparison.Holdout(folds=5))
 
 
 def test_classes_of_one_row_cannot_be_held_out():
     table = labelled({"a": 20, "b": 1})
     with pytest.raises(tables.TableError, match="Fewer than two classes"):
-        folds.split_table(table, schema_of(table, "classification"), 5, 0)
+        folds.split_table(table, schema_of(table, "classification"), comparison.Holdout(folds=5))
 
 
 def test_a_class_of_one_row_beside_others_is_missing_from_one_training_side():
     table = labelled({"a": 15, "b": 15, "rare": 1})
-    parts = folds.split_table(table, schema_of(table, "classification"), 5, 0)
+    parts = folds.split_table(
+        table, schema_of(table, "classification"), comparison.Holdout(folds=5)
+    )
     assert parts.classes == ("a", "b", "rare")
     present = [len(np.unique(fold.y_train)) for fold in parts.folds]
     assert sorted(present) == [2, 3, 3, 3, 3]
@@ -127,11 +136,11 @@ def test_a_class_of_one_row_beside_others_is_missing_from_one_training_side():
 def test_one_fold_is_refused():
     table = frame()
     with pytest.raises(ValueError, match="folds=1 must be at least 2"):
-        folds.split_table(table, schema_of(table), 1, 0)
+        folds.split_table(table, schema_of(table), comparison.Holdout(folds=1))
 
 
 def test_a_table_without_inputs_is_refused():
     table = frame()
     bare = tables.Schema("y", "regression", ())
     with pytest.raises(tables.TableError, match="No input column is left"):
-        folds.split_table(table, bare, 5, 0)
+        folds.split_table(table, bare, comparison.Holdout())

@@ -30,6 +30,19 @@ def test_frames_arrays_and_bound_names_give_the_same_numbers(frame):
     assert kernel.start(table) == kernel.bind_columns(NAMES).start(X)
 
 
+def test_the_complement_is_all_other_columns_in_their_order():
+    kernel = Columns(RBF(ard=True), -1, complement=True)
+    assert str(kernel) == "Columns(RBF(ard=True), columns=-1, complement=True)"
+    started, _ = kernel.search_start(X)
+    expected = Columns(started.kernel, [0, 1, 2])
+    np.testing.assert_array_equal(started(X), expected(X))
+    named = Columns(RBF(0.5), "age", complement=True).bind_columns(NAMES)
+    others = [name for name in NAMES if name != "age"]
+    np.testing.assert_array_equal(named(X), Columns(RBF(0.5), others).bind_columns(NAMES)(X))
+    with pytest.raises(ValueError, match="leaves no column"):
+        Columns(RBF(1.0), 0, complement=True)(X[:, :1])
+
+
 def test_a_frame_is_read_by_its_own_names_even_after_others_were_bound():
     kernel = Columns(Linear(1.0), "age").bind_columns(["height", "age"])
     table = pd.DataFrame({"age": [1.0, 2.0], "height": [5.0, 7.0]})

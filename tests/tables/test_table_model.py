@@ -165,7 +165,7 @@ def test_pickles_clones_and_parameters():
     np.testing.assert_array_equal(again.predict(table()), model.predict(table()))
     fresh = clone(model)
     assert fresh.schema == model.schema
-    assert set(model.get_params(deep=False)) == {"estimator", "schema"}
+    assert set(model.get_params(deep=False)) == {"estimator", "schema", "view"}
     assert any(name.startswith("estimator__") for name in model.get_params())
     assert not hasattr(fresh, "estimator_")
     np.testing.assert_array_equal(fresh.fit(table()).predict(table()), model.predict(table()))

@@ -54,6 +54,7 @@ def compare(
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
+    gap: options.Gap = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
     task: options.TaskOption = None,

@@ -112,6 +112,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     voice.table(title, heads, (list(scores.format_cells(result)) for result in found.results))
     voice.say(scores.explain_columns(schema.task), *_list_skipped_models(found))
     voice.say("", found.verdict)
+    voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
     voice.say(*comparison.describe_importance(found.importance))
 
 
@@ -156,6 +157,9 @@ def _build_json(plan: CompareRequest, table: Table, found: comparison.Comparison
         "seconds": found.seconds,
         "winner": found.best.name,
         "verdict": found.verdict,
+        "holdout": found.holdout.kind,
+        "scope": found.scope,
+        "cautions": list(found.cautions),
         "models": [scores.as_json(result) for result in found.results],
         "importance": [dataclasses.asdict(one) for one in found.importance],
         "skipped": {left.name: left.why for left in found.skipped},

@@ -38,6 +38,16 @@ def parse_duration(text: str | float) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def parse_gap(text: str | int) -> int | str:
+    """Parse a gap: a number of times, or a length of time such as 7d."""
+    from posterity.comparison.holdout import parse_gap
+
+    try:
+        return parse_gap(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def parse_row_limit(text: str | int) -> int | None:
     """Parse a number of rows; return None for all."""
     if str(text).strip().lower() == "all":
@@ -202,6 +212,18 @@ Exact = Annotated[
         help="Keep labels of this column, or of the target, apart where they differ only by case "
         "(repeatable).",
         rich_help_panel=_TABLE,
+    ),
+]
+Gap = Annotated[
+    str | None,
+    typer.Option(
+        "--gap",
+        parser=parse_gap,
+        metavar="GAP",
+        help="With --time: how far held-out rows are after the rows that models are fitted to, as "
+        "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
+        rich_help_panel=_DEPENDENCE,
+        show_default=False,
     ),
 ]
 Missing = Annotated[

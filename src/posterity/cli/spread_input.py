@@ -50,9 +50,9 @@ class DaskTable:
         """Return the name of the default model, which needs few passes over the rows."""
         return "linear"
 
-    def fitted(self, estimator: Any) -> tables.TableModel:
-        """Fit an estimator to all rows on the workers."""
-        return self.rows.fit_estimator(estimator)
+    def fitted(self, candidate: comparison.Candidate) -> tables.TableModel:
+        """Fit a candidate to all rows on the workers."""
+        return self.rows.fit_estimator(candidate.estimator)
 
     def compared(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
 _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
-_TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks")
+_TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks", "gap")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class TableRequest:
     time: str | None = None
     group: str | None = None
     blocks: str | None = None
+    gap: int | str | None = None
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
@@ -48,7 +49,7 @@ class TableRequest:
         yield from (self.path, "--target", self.target)
         for name in _TEXTS:
             if value := getattr(self, name):
-                yield from (f"--{name}", value)
+                yield from (f"--{name}", str(value))
         for name in _LISTS:
             for column in getattr(self, name):
                 yield from (f"--{name}", column)
@@ -69,7 +70,7 @@ def request_from_parameters(words: Mapping[str, Any]) -> TableRequest:
         target=words["target"],
         rows=words["rows"],
         seed=words["seed"],
-        **{name: words[name] for name in _TEXTS},
+        **{name: words.get(name) for name in _TEXTS},  # type: ignore[arg-type]
         **{name: tuple(words[name] or ()) for name in _LISTS},  # type: ignore[arg-type]
     )
 
@@ -81,6 +82,7 @@ class TableInMemory:
     sample: tables.Sample
     schema: tables.Schema
     sentences: tuple[str, ...]
+    gap: int | str | None = None  # between training and held-out times
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -101,9 +103,10 @@ class TableInMemory:
         """Return the name of the default model for the size of the table."""
         return "process" if len(self.frame) <= _MOST_ROWS else "forest"
 
-    def fitted(self, estimator: Any) -> tables.TableModel:
-        """Fit an estimator to all rows."""
-        return tables.TableModel(estimator, self.schema).fit(self.frame)
+    def fitted(self, candidate: comparison.Candidate) -> tables.TableModel:
+        """Fit a candidate to all rows."""
+        model = tables.TableModel(candidate.estimator, self.schema, candidate.view)
+        return model.fit(self.frame)
 
     def compared(
         self,
@@ -123,6 +126,9 @@ class TableInMemory:
             seed=seed,
             budget=budget,
             report=report,
+            holdout=comparison.Holdout.from_schema(
+                self.schema, folds=folds, seed=seed, gap=self.gap
+            ),
         )
 
 
@@ -153,7 +159,7 @@ def read_into_memory(request: TableRequest, voice: OutputPrinter) -> TableInMemo
         *tables.describe_schema(schema, sample.frame),
     )
     voice.say(*sentences, "")
-    return TableInMemory(sample, schema, sentences)
+    return TableInMemory(sample, schema, sentences, request.gap)
 
 
 def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
@@ -193,6 +199,7 @@ def choose_candidates(
             n_classes=max(2, len(schema.classes)),
             seed=seed,
             on_dask=on_dask,
+            role=comparison.Holdout.from_schema(schema).kind,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

@@ -8,9 +8,10 @@ scikit-learn's ``fit`` and a predictive distribution.
 from posterity.comparison.baselines import baselines
 from posterity.comparison.candidates import Candidate, candidates
 from posterity.comparison.comparing import compare
+from posterity.comparison.dependence import find_dependence
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
-from posterity.comparison.holdout import Holdout
+from posterity.comparison.holdout import Dependence, Holdout
 from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.members import Member
 from posterity.comparison.results import LEVELS, Comparison, HeldOut, Importance, Result, Skipped
@@ -21,6 +22,7 @@ __all__ = [
     "LEVELS",
     "Candidate",
     "Comparison",
+    "Dependence",
     "HeldOut",
     "Holdout",
     "Importance",
@@ -34,6 +36,7 @@ __all__ = [
     "describe_importance",
     "evaluate",
     "family",
+    "find_dependence",
     "importance",
     "verdict",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from posterity import tables
 from posterity.comparison.family import family
+from posterity.comparison.holdout import HoldoutKind
 from posterity.comparison.members import Member, Size, Target, View
 
 ALL = "all"
@@ -58,6 +59,7 @@ def candidates(
     n_classes: int = 2,
     seed: int = 0,
     on_dask: bool = False,
+    role: HoldoutKind = "random",
 ) -> tuple[Candidate, ...]:
     """Return the models to compare on a table of this size, cheapest first.
 
@@ -77,6 +79,9 @@ def candidates(
     on_dask : bool, default=False
         Whether the rows are on the workers of a Dask cluster; only models that do not need all
         rows in one memory are then returned.
+    role : "random", "time", "groups" or "blocks"
+        The ``kind`` of the ``Holdout``: models of times or groups are returned where the table has
+        such a column.
 
     Examples
     --------
@@ -88,17 +93,18 @@ def candidates(
     """
     size = Size(n_rows, n_columns, n_classes, seed, on_dask)
     return tuple(
-        Candidate(member.name, member.make(size), target=member.target)
-        for member in _select_members(family(task), size, names)
+        Candidate(member.name, member.make(size), target=member.target, view=member.view)
+        for member in _select_members(family(task), size, names, role)
     )
 
 
 def _select_members(
-    members: tuple[Member, ...], size: Size, names: Sequence[str] | None
+    members: tuple[Member, ...], size: Size, names: Sequence[str] | None, role: HoldoutKind
 ) -> list[Member]:
     """Return the requested members, in the order of the family."""
+    fitting = [member for member in members if member.role in (None, role)]
     if names is None:
-        return [member for member in members if member.is_usual(size)] or list(members[:1])
+        return [member for member in fitting if member.is_usual(size)] or list(members[:1])
     if isinstance(names, str):
         raise TypeError(f"names must be a sequence of strings, such as ({names!r},), not a string.")
     known = [member.name for member in members]
@@ -107,11 +113,23 @@ def _select_members(
             raise ValueError(_unknown_name_message(name, known))
     if size.spread:
         _refuse_in_memory(members, names)
+    _refuse_without_role([member for member in members if member not in fitting], names)
     return [
         member
-        for member in members
+        for member in fitting
         if member.name in names or (ALL in names and member.is_possible(size))
     ]
+
+
+def _refuse_without_role(others: Sequence[Member], names: Sequence[str]) -> None:
+    """Refuse named models that need a column of times or groups."""
+    for member in others:
+        if member.name in names:
+            word = "time" if member.role == "time" else "group"
+            raise ValueError(
+                f"The model {member.name!r} needs the {word} of each row; name its column with "
+                f"--{word}."
+            )
 
 
 def _refuse_in_memory(members: Sequence[Member], names: Sequence[str]) -> None:

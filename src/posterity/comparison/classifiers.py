@@ -6,6 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 
 from posterity import classification, features, kernels
+from posterity.comparison import role_kernels
 from posterity.comparison.members import Member, Size
 
 _EXACT_WORK = 1_000  # a Gaussian process beyond is carried by points
@@ -54,6 +55,13 @@ MEMBERS = (
         lambda size: classification.BayesianLogisticRegression(features=features.Radial(6)),
         feature_space="bumps along each column", advice="a sum of curves, one for each column",
         most_rows=1e5, most_columns=100, on_dask=True,
+    ),
+    Member.from_card(
+        "linear-groups", classification.GaussianProcessClassifier, "C N^3 an iteration",
+        lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
+        feature_space="the columns, and an indicator of each group",
+        advice="rows of the same group differ from others by an offset",
+        usual_rows=_EXACT_WORK, most_rows=_KERNEL_ROWS, role="groups",
     ),
     Member.from_card(
         "quadratic", classification.BayesianLogisticRegression, "N D^4 C^2 an iteration",
@@ -145,5 +153,24 @@ MEMBERS = (
         lambda size: _process(None, size),
         advice="a smooth border that depends on few of the columns",
         usual_rows=_EXACT_WORK, usual_columns=40, most_rows=3e5,
+    ),
+    Member.from_card(
+        "process-time", classification.GaussianProcessClassifier, _PROCESS,
+        lambda size: _process(role_kernels.make_time_kernel(), size),
+        feature_space="a walk in time, a trend, and a smooth function",
+        advice="later rows depend on earlier ones",
+        usual_rows=_EXACT_WORK, usual_columns=40, most_rows=3e5, role="time",
+    ),
+    Member.from_card(
+        "process-groups", classification.GaussianProcessClassifier, "C N^3 an iteration",
+        lambda size: _process(
+            role_kernels.make_group_kernel(
+                kernels.Scaled(kernels.RBF(ard=True)), slopes=True
+            ),
+            size,
+        ),
+        feature_space="a smooth function, and an offset and slopes of each group",
+        advice="groups differ by an offset and by slopes",
+        usual_rows=_EXACT_WORK, usual_columns=40, most_rows=_KERNEL_ROWS, role="groups",
     ),
 )  # fmt: skip

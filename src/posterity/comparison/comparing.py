@@ -4,7 +4,7 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from posterity import tables
@@ -12,6 +12,8 @@ from posterity.comparison import budget as budgets
 from posterity.comparison import folds as parting
 from posterity.comparison import measuring, trial
 from posterity.comparison.candidates import Candidate
+from posterity.comparison.dependence import find_dependence
+from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import MeasuredRows, rank_inputs, select_clusters
 from posterity.comparison.results import Comparison, Importance, Result, Skipped
 from posterity.comparison.trial import Trial
@@ -32,10 +34,12 @@ def compare(
     seed: int = 0,
     budget: float | None = None,
     report: Progress | None = None,
+    holdout: Holdout | None = None,
 ) -> Comparison:
     """Score models by cross-validation, rank them, and fit the best one to all rows.
 
-    All models use the same random folds, stratified by class. The encoder of the columns is fitted
+    All models use the same folds: random ones, stratified by class, unless rows depend on each
+    other by time, group or place. The encoder of the columns is fitted
     to the training rows of each fold too. A model that fails is skipped, with its error message. A
     class without a training row gets the probability 1 / (rows + classes) from every model; the
     probability of a value that a model called impossible counts as 2e-308.
@@ -59,6 +63,10 @@ def compare(
         fit of the winner to all rows are never stopped.
     report : callable, optional
         Called as ``report(done, total, name)`` before each fit, and once at the end.
+    holdout : Holdout, optional
+        Which rows are held out together, instead of ``folds`` and ``seed``. Default: rows that are
+        later, of other groups or in other regions where the schema names such columns, else random
+        ones.
 
     Returns
     -------
@@ -78,21 +86,29 @@ def compare(
     'linear'
     """
     table, clock = tables.as_frame(frame), budgets.Clock(budget)
+    holdout = holdout or Holdout.from_schema(schema, folds=folds, seed=seed)
+    found = find_dependence(table, schema, seed=seed) if holdout.kind == "random" else ()
     ground = ComparisonTask(
         schema,
-        parting.split_table(table, schema, folds, seed),
-        lambda estimator: tables.TableModel(estimator, schema).fit(table),
+        parting.split_table(table, schema, holdout),
+        lambda one: tables.TableModel(one.estimator, schema, one.view).fit(table),
+        holdout,
+        holdout.describe_scope(table, schema, found),
+        tuple(one.sentence for one in found),
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report)
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonTask:
-    """The folds of a table, and a function that fits an estimator to all of its rows."""
+    """The folds of a table, and a function that fits a candidate to all of its rows."""
 
     schema: tables.Schema
     parts: parting.TableFolds
-    fitted: Callable[[Any], tables.TableModel]
+    fitted: Callable[[Candidate], tables.TableModel]
+    holdout: Holdout = field(default_factory=Holdout)
+    scope: str = ""
+    cautions: tuple[str, ...] = ()
 
 
 def rank_candidates(
@@ -127,6 +143,9 @@ def rank_candidates(
         winner=winner,
         verdict=verdict(ranked, order=[one.name for one in candidates]),
         importance=_rank_winner_inputs(trials, parts, clock, seed),
+        holdout=ground.holdout,
+        scope=ground.scope,
+        cautions=ground.cautions,
     )
 
 
@@ -136,7 +155,10 @@ def _rank_winner_inputs(
     """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
     best = next(one for one in trials if not one.result.baseline)
     held_out = best.result.held_out
-    folds = [fold.for_estimator(best.candidate.estimator) for fold in parts.folds]
+    folds = [
+        fold.for_estimator(best.candidate.estimator)
+        for fold in parts.as_seen(best.candidate.view).folds
+    ]
     measured = [
         MeasuredRows(
             estimator,
@@ -160,7 +182,9 @@ def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
         replace(
             one,
             behind=float((best - one.held_out.log_prob).mean()),
-            behind_error=measuring.standard_error(best - one.held_out.log_prob),
+            behind_error=measuring.standard_error(
+                best - one.held_out.log_prob, one.held_out.clusters
+            ),
         )
         for one in ranked
     )
@@ -247,7 +271,7 @@ def _fit_candidate(one: Trial, ground: ComparisonTask) -> tuple[tables.TableMode
     """Fit to all rows; return the model, and its result with evidence, size and quantiles."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = ground.fitted(one.candidate.estimator)
+        model = ground.fitted(one.candidate)
     said = (*one.result.warnings, *(str(warning.message) for warning in caught))
     evidence = trial.comparable_evidence(model.estimator_)
     held_out = one.result.held_out if one.said is None else one.said.with_quantiles()

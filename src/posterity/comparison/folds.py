@@ -2,18 +2,31 @@
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.cluster import KMeans
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
 
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison.baselines import constant_baseline
+from posterity.comparison.holdout import Holdout
+from posterity.tables import roles
 
 _FEWEST_ROWS = 10
+_FEWEST_TRAIN = 4  # rows before the first held-out ones
+_CELLS = 5  # regions in each fold
+
+Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +39,8 @@ class Fold:
     y_test: NDArray[Any]
     rows: NDArray[np.intp]  # positions of the test rows in the table
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
+    clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
+    groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
     with_missing: "Fold | None" = (
         None  # the same rows with missing numbers as nan, if there are any
     )
@@ -35,6 +50,21 @@ class Fold:
         if self.with_missing is not None and tables.accepts_missing(estimator):
             return self.with_missing
         return replace(self, with_missing=None)
+
+    def as_seen(self, view: str) -> Self:
+        """Return the fold with the columns that an estimator with this view is given."""
+        if view == "plain":
+            return self
+        if self.groups is None:
+            raise tables.TableError(
+                "This model needs the group of each row; name its column (--group)."
+            )
+        X = [
+            np.column_stack(pair)
+            for pair in zip((self.X_train, self.X_test), self.groups, strict=True)
+        ]
+        kept = None if self.with_missing is None else self.with_missing.as_seen(view)
+        return replace(self, X_train=X[0], X_test=X[1], groups=None, with_missing=kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,30 +76,41 @@ class TableFolds:
     classes: tuple[str, ...]
     n_rows: int  # with a target
 
+    def as_seen(self, view: str) -> Self:
+        """Return the folds with the columns that an estimator with this view is given."""
+        return replace(self, folds=tuple(fold.as_seen(view) for fold in self.folds))
 
-def split_table(frame: pl.DataFrame, schema: tables.Schema, n_folds: int, seed: int) -> TableFolds:
-    """Split the rows that have a target into folds, stratified by class.
+
+def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -> TableFolds:
+    """Split the rows that have a target into folds: at random, by time, groups or regions.
 
     The encoder of every fold is fitted to its training rows, so held-out rows do not leak through
     means and categories.
     """
-    whole = tables.TableModel(constant_baseline(schema.task), _check_schema(schema, n_folds)).fit(
-        frame
-    )
+    whole = tables.TableModel(
+        constant_baseline(schema.task), _check_schema(schema, holdout.folds)
+    ).fit(frame)
     y_all, has_target = whole.encode_targets(frame)
     present = np.flatnonzero(has_target)
     y = y_all[present]
     _refuse_too_few(y, schema, whole.labels_)
+    parts, clusters = _split_by_holdout(
+        frame[present], y, schema, holdout, stratified=bool(whole.labels_)
+    )
     folds = tuple(
-        _encode_fold(frame, schema, y_all, present[train], present[test])
-        for train, test in split_rows(y, n_folds, seed, stratified=bool(whole.labels_))
+        _encode_fold(
+            frame,
+            schema,
+            y_all,
+            (present[train], present[test]),
+            None if clusters is None else clusters[test],
+        )
+        for train, test in parts
     )
     return TableFolds(folds, y, whole.labels_, len(y))
 
 
-def split_rows(
-    y: NDArray[Any], n_folds: int, seed: int, *, stratified: bool
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def split_rows(y: NDArray[Any], n_folds: int, seed: int, *, stratified: bool) -> list[Split]:
     """Return the training and test rows of each fold: at least two rows, of each class equally."""
     n = min(n_folds, len(y) // 2)
     if not stratified:
@@ -79,6 +120,90 @@ def split_rows(
         # A class may have fewer rows than there are folds: some folds then lack it.
         warnings.filterwarnings("ignore", "The least populated class")
         return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(y, y))
+
+
+def split_times(times: Array, holdout: Holdout) -> list[Split]:
+    """Return earlier training rows and later test rows for several origins in the second half.
+
+    The test rows of all origins follow each other and cover the second half of the distinct times,
+    so every model is fitted to at least half of them, less the gap. Rows of the same time are
+    never split.
+    """
+    distinct, place = np.unique(times, return_inverse=True)
+    length = len(distinct) // (2 * holdout.folds)
+    if length < 1:
+        raise tables.TableError(
+            f"Column {holdout.columns[0]!r} has {len(distinct)} different times, too few for "
+            f"{holdout.folds} folds of later rows; at least {2 * holdout.folds} are needed. Use "
+            "fewer folds (--folds)."
+        )
+    splits = []
+    for train, test in TimeSeriesSplit(holdout.folds, test_size=length).split(distinct):
+        last = holdout.last_training_time(distinct[train], distinct[test[0]])
+        fitted = np.flatnonzero(times <= last)
+        if len(fitted) < _FEWEST_TRAIN:
+            raise tables.TableError(
+                f"A gap of {holdout.gap} leaves {len(fitted)} rows to fit to before the first "
+                "held-out row; use a smaller one (--gap) or fewer folds (--folds)."
+            )
+        splits.append((fitted, np.flatnonzero((place >= test[0]) & (place <= test[-1]))))
+    return splits
+
+
+def split_groups(
+    groups: NDArray[np.intp], y: NDArray[Any], holdout: Holdout, *, stratified: bool
+) -> list[Split]:
+    """Return folds that hold out whole groups, with classes as equally frequent as possible."""
+    n_groups = len(np.unique(groups))
+    if n_groups < holdout.folds:
+        what = f"Column {holdout.columns[0]!r} has" if holdout.kind == "groups" else "There are"
+        raise tables.TableError(
+            f"{what} {n_groups} {holdout.kind}, fewer than the {holdout.folds} folds"
+            + (f"; use --folds {n_groups}." if n_groups > 1 else ", so none can be held out.")
+        )
+    if not stratified:
+        by_group = GroupKFold(holdout.folds, shuffle=True, random_state=holdout.seed)
+        return list(by_group.split(y, groups=groups))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class")
+        both = StratifiedGroupKFold(holdout.folds, shuffle=True, random_state=holdout.seed)
+        found = list(both.split(y, y, groups))
+    # A class may live in so few groups that a fold of the others is empty.
+    return [(train, test) for train, test in found if len(train) and len(test)]
+
+
+def assign_regions(coordinates: Array, holdout: Holdout) -> NDArray[np.intp]:
+    """Return the region of each row: clusters of the standardised coordinates."""
+    scale = np.std(coordinates, axis=0)
+    places = (coordinates - np.mean(coordinates, axis=0)) / np.where(scale > 0.0, scale, 1.0)
+    n_cells = min(_CELLS * holdout.folds, len(np.unique(places, axis=0)))
+    return KMeans(n_cells, n_init=1, random_state=holdout.seed).fit_predict(places)
+
+
+def _split_by_holdout(
+    rows: pl.DataFrame,
+    y: NDArray[Any],
+    schema: tables.Schema,
+    holdout: Holdout,
+    *,
+    stratified: bool,
+) -> tuple[list[Split], NDArray[np.intp] | None]:
+    """Return the training and test rows of each fold, and which rows depend on each other."""
+    if holdout.kind == "random":
+        return split_rows(y, holdout.folds, holdout.seed, stratified=stratified), None
+    if holdout.kind == "groups":
+        clusters = roles.number_groups(rows[holdout.columns[0]])
+        return split_groups(clusters, y, holdout, stratified=stratified), clusters
+    kinds = {column.name: column for column in schema.inputs}
+    values = np.column_stack([roles.read_positions(rows, kinds[c]) for c in holdout.columns])
+    if holdout.kind == "blocks":
+        clusters = assign_regions(values, holdout)
+        return split_groups(clusters, y, holdout, stratified=stratified), clusters
+    splits = split_times(values[:, 0], holdout)
+    windows = np.zeros(len(y), dtype=np.intp)
+    for number, (_, test) in enumerate(splits):
+        windows[test] = number
+    return splits, windows
 
 
 def _check_schema(schema: tables.Schema, n_folds: int) -> tables.Schema:
@@ -110,14 +235,14 @@ def _encode_fold(
     frame: pl.DataFrame,
     schema: tables.Schema,
     y: NDArray[Any],
-    train_rows: NDArray[np.intp],
-    test_rows: NDArray[np.intp],
+    split: Split,
+    clusters: NDArray[np.intp] | None,
 ) -> Fold:
     """Encode the training and test rows of one fold, also with missing numbers as such."""
     kept = None
     if any(column.kind == "number" and column.n_missing for column in schema.inputs):
-        kept = _encode_rows(frame, schema, y, train_rows, test_rows, keep_missing=True)
-    fold = _encode_rows(frame, schema, y, train_rows, test_rows, keep_missing=False)
+        kept = _encode_rows(frame, schema, y, split, clusters, keep_missing=True)
+    fold = _encode_rows(frame, schema, y, split, clusters, keep_missing=False)
     return replace(fold, with_missing=kept)
 
 
@@ -125,18 +250,32 @@ def _encode_rows(
     frame: pl.DataFrame,
     schema: tables.Schema,
     y: NDArray[Any],
-    train_rows: NDArray[np.intp],
-    test_rows: NDArray[np.intp],
+    split: Split,
+    clusters: NDArray[np.intp] | None,
     *,
     keep_missing: bool,
 ) -> Fold:
     """Encode the training and test rows of one fold in one way."""
+    train_rows, test_rows = split
+    train, test = frame[train_rows], frame[test_rows]
     encoder = tables.TableEncoder(schema.inputs, keep_missing)
     return Fold(
-        encoder.fit_transform(frame[train_rows], y[train_rows]),
+        encoder.fit_transform(train, y[train_rows]),
         y[train_rows],
-        encoder.transform(frame[test_rows]),
+        encoder.transform(test),
         y[test_rows],
         test_rows,
         encoder.blocks(),
+        clusters,
+        _encode_groups(train, test, schema.groups),
     )
+
+
+def _encode_groups(
+    train: pl.DataFrame, test: pl.DataFrame, groups: str | None
+) -> tuple[Array, Array] | None:
+    """Return the numbers of the groups of the rows, if the table has groups."""
+    if groups is None:
+        return None
+    part = roles.GroupPart.from_cells(train[groups])
+    return part.encode(train[groups]), part.encode(test[groups])

@@ -1,11 +1,55 @@
-"""Say which rows of a table are held out together."""
+"""Say which rows of a table are held out together, and for which new rows the scores hold."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias
 
+import numpy as np
+import polars as pl
+
 from posterity import tables
+from posterity.arrays import Array
+from posterity.tables import roles
 
 HoldoutKind: TypeAlias = Literal["random", "time", "groups", "blocks"]
+
+_DAYS = {
+    "s": 1.0 / 86_400.0,
+    "m": 1.0 / 1_440.0,
+    "h": 1.0 / 24.0,
+    "d": 1.0,
+    "w": 7.0,
+    "y": 365.2425,
+}
+_UNITS = (("year", 365.2425), ("month", 30.44), ("week", 7.0), ("day", 1.0), ("hour", 1.0 / 24.0))
+_MANY = {"year": 2.0, "month": 6.0, "week": 9.0, "day": 0.9, "hour": 0.0}  # from here on
+_WORDS = ("year", "month", "week", "day", "hour", "minute", "second")
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Rows that seem to depend on each other though they were held out at random.
+
+    Attributes
+    ----------
+    kind : "time", "groups", "blocks" or "order"
+        What brings dependent rows together: a time, a group, a place, or the order of the file.
+    columns : tuple of str
+        The columns that say so; empty for the order of the file.
+    sentence : str
+        What that means for the scores, and the option to use.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> comparison.Dependence("time", ("day",), "Use --time day.").columns
+    ('day',)
+    """
+
+    kind: Literal["time", "groups", "blocks", "order"]
+    columns: tuple[str, ...]
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -22,8 +66,9 @@ class Holdout:
         Number of folds.
     seed : int
         Random seed of the assignment of rows to folds.
-    gap : float or None
-        For "time": length of time between training and held-out rows, in days for dates.
+    gap : int, str or None
+        For "time": how many different times are left out between training and held-out rows, or
+        for dates a length of time such as "7d", "12h" or "2w".
 
     Examples
     --------
@@ -37,13 +82,15 @@ class Holdout:
     columns: tuple[str, ...] = ()
     folds: int = 5
     seed: int = 0
-    gap: float | None = None
+    gap: int | str | None = None
 
     @classmethod
     def from_schema(
-        cls, schema: tables.Schema, *, folds: int = 5, seed: int = 0, gap: float | None = None
+        cls, schema: tables.Schema, *, folds: int = 5, seed: int = 0, gap: int | str | None = None
     ) -> Self:
         """Return the rows to hold out according to the roles of the columns."""
+        if gap is not None:
+            _check_gap(gap, schema)
         if schema.time:
             return cls("time", (schema.time,), folds, seed, gap)
         if schema.groups:
@@ -51,3 +98,128 @@ class Holdout:
         if schema.blocks:
             return cls("blocks", schema.blocks, folds, seed)
         return cls("random", (), folds, seed)
+
+    def last_training_time(self, earlier: Array, start: float) -> float:
+        """Return the last of the earlier times to fit to, if held-out rows begin at ``start``."""
+        if self.gap is None:
+            return float(earlier[-1])
+        if isinstance(self.gap, int):
+            return float(earlier[-1 - self.gap]) if self.gap < len(earlier) else -np.inf
+        return float(np.nextafter(start - _gap_in_days(self.gap), -np.inf))
+
+    def describe_scope(
+        self, frame: pl.DataFrame, schema: tables.Schema, found: Sequence[Dependence] = ()
+    ) -> str:
+        """Return for which new rows the scores hold, such as "for the next 30 days".
+
+        Parameters
+        ----------
+        frame : polars.DataFrame
+            The table.
+        schema : Schema
+            Its schema.
+        found : sequence of Dependence
+            Dependence between rows that were held out at random.
+
+        Examples
+        --------
+        >>> from posterity import comparison, tables
+        >>> table = tables.as_frame({"day": range(100), "y": [0.5 * n for n in range(100)]})
+        >>> schema = tables.infer(table, "y", time="day", keep=["day"])
+        >>> comparison.Holdout.from_schema(schema).describe_scope(table, schema)
+        'for the next 10 days'
+        """
+        if self.kind == "time":
+            return self._describe_window(frame, schema)
+        if self.kind == "groups":
+            return f"for rows of a new {self.columns[0]!r}"
+        if self.kind == "blocks":
+            return "for new regions"
+        if schema.groups:
+            return f"for new rows of a known {schema.groups!r}"
+        return _RANDOM_SCOPES[found[0].kind].format(*found[0].columns) if found else _LIKE_THESE
+
+    def _describe_window(self, frame: pl.DataFrame, schema: tables.Schema) -> str:
+        """Describe how far ahead of the training rows the held-out rows typically reach."""
+        column = next(one for one in schema.inputs if one.name == self.columns[0])
+        distinct = np.unique(roles.read_positions(frame, column))
+        n_times = max(len(distinct) // (2 * self.folds), 1)
+        window = n_times * float(np.median(np.diff(distinct))) if len(distinct) > 1 else 1.0
+        if column.kind == "date":
+            length = format_days(window)
+        else:
+            word = _time_word(column.name)
+            length = f"{window:.3g} {word}" if word else f"{window:.3g} units of {column.name!r}"
+        if not self.gap:
+            return f"for the next {length}"
+        gap = (
+            f"{self.gap} times"
+            if isinstance(self.gap, int)
+            else format_days(_gap_in_days(self.gap))
+        )
+        return f"for the {length} that follow a gap of {gap}"
+
+
+_LIKE_THESE = "for new rows like these"
+_RANDOM_SCOPES = {
+    "time": "for rows between these times",
+    "order": "for rows between these",
+    "groups": "for new rows of a known {0!r}",
+    "blocks": "for rows between these places",
+}
+
+
+def parse_gap(text: str | int) -> int | str:
+    """Return a gap as a number of times, or as a length of time such as "7d".
+
+    Examples
+    --------
+    >>> parse_gap("3"), parse_gap("7d")
+    (3, '7d')
+    """
+    words = str(text).strip().lower()
+    if words.isdecimal():
+        return int(words)
+    if not re.fullmatch(r"\d+(?:\.\d*)?\s*[smhdwy]", words):
+        raise ValueError(
+            f"{text!r} is not a gap; use a number of times such as 3, or a length such as 7d, 12h "
+            "or 2w."
+        )
+    return words
+
+
+def format_days(days: float) -> str:
+    """Write a length of time in natural units.
+
+    Examples
+    --------
+    >>> format_days(30.2), format_days(0.25), format_days(1100.0)
+    ('30 days', '6 hours', '3 years')
+    """
+    for word, length in _UNITS:
+        if days >= _MANY[word] * length * 0.995:
+            break
+    count = max(round(days / length), 1)
+    return word if count == 1 else f"{count:,} {word}s"
+
+
+def _gap_in_days(gap: str) -> float:
+    return float(gap[:-1]) * _DAYS[gap[-1]]
+
+
+def _check_gap(gap: int | str, schema: tables.Schema) -> None:
+    """Refuse a gap that does not suit the column of times."""
+    if schema.time is None:
+        raise tables.TableError("A gap needs a column of times; name it with --time.")
+    column = next(one for one in schema.inputs if one.name == schema.time)
+    if isinstance(parse_gap(gap), str) and column.kind != "date":
+        raise tables.TableError(
+            f"Column {column.name!r} contains numbers, so a gap of {gap} has no meaning; give the "
+            "number of different times to leave out."
+        )
+
+
+def _time_word(name: str) -> str | None:
+    """Return the unit that a column is named after, in the plural."""
+    words = [part.rstrip("s") for part in re.split(r"[^a-z]+", name.lower())]
+    return next((f"{word}s" for word in _WORDS if word in words), None)

@@ -58,6 +58,7 @@ def predict_rows(
     classes: tuple[str, ...],
     n_train: int,
     seed: int = 0,
+    clusters: NDArray[Any] | None = None,
 ) -> BatchPredictions:
     """Predict rows with known targets: numbers, or positions in ``classes``."""
     if classes:
@@ -65,11 +66,13 @@ def predict_rows(
             class_log_probabilities(estimator, X[p], len(classes), n_train)
             for p in split_into_batches(X)
         ]
-        return BatchPredictions(_evaluate_classes(np.concatenate(log_p), y, rows, classes))
+        answers = _evaluate_classes(np.concatenate(log_p), y, rows, classes)
+        return BatchPredictions(replace(answers, clusters=clusters))
     rng = np.random.default_rng(seed)
     pieces = [(p, estimator.predict_dist(X[p])) for p in split_into_batches(X)]
     parts = [_evaluate_numbers(dist, y[p], rows[p], rng) for p, dist in pieces]
-    return BatchPredictions(combine_held_out(parts), tuple((rows[p], dist) for p, dist in pieces))
+    held_out = replace(combine_held_out(parts), clusters=clusters)
+    return BatchPredictions(held_out, tuple((rows[p], dist) for p, dist in pieces))
 
 
 def log_prob(estimator: Any, X: Array, y: NDArray[Any], *, n_classes: int, n_train: int) -> Array:
@@ -106,7 +109,7 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
         values = [getattr(part, name) for part in parts]
         return None if values[0] is None else np.concatenate(values)[order]
 
-    names = ("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities")
+    names = ("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities", "clusters")
     return HeldOut(**{name: joined(name) for name in names}, classes=parts[0].classes)
 
 
@@ -120,7 +123,7 @@ def score_predictions(
         code=code,
         baseline=baseline,
         log_score=float(np.mean(held_out.log_prob)),
-        standard_error=standard_error(held_out.log_prob),
+        standard_error=standard_error(held_out.log_prob, held_out.clusters),
         behind=0.0,
         behind_error=0.0,
         rmse=_rmse(held_out) if numbers else None,

@@ -14,6 +14,7 @@ _WORDS = ("likelihood", "prior", "feature_space", "inference", "advice")  # of a
 
 Target: TypeAlias = Literal["any", "positive", "counts"]
 View: TypeAlias = Literal["plain", "groups"]
+Role: TypeAlias = Literal["time", "groups"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,9 @@ class Member:
         pairs of classes) and in columns; 0 rows: never.
     most_rows, most_columns : float
         The largest table on which "all" means it too.
+    role : "time", "groups" or None
+        The column that it needs: the time of each row, which is then the first encoded column, or
+        its group, whose number is the last one.
     on_dask : bool
         Whether workers of a Dask cluster can fit it to rows that never lie in one memory.
 
@@ -84,6 +88,12 @@ class Member:
     most_rows: float = math.inf
     most_columns: float = math.inf
     on_dask: bool = False
+    role: Role | None = None
+
+    @property
+    def view(self) -> View:
+        """The encoded columns that it is given."""
+        return "groups" if self.role == "groups" else "plain"
 
     @classmethod
     def from_card(

@@ -3,6 +3,8 @@
 from typing import Any
 
 from posterity import features, kernels, likelihoods, regression
+from posterity.comparison import role_kernels
+from posterity.comparison.lagged import LaggedRegressor
 from posterity.comparison.members import Member, Size
 
 _EXACT_ROWS = 1_500  # a Gaussian process beyond is carried by points
@@ -66,6 +68,23 @@ MEMBERS = (
         lambda size: regression.BayesianLinearRegression(features=features.Radial(6)),
         feature_space="bumps along each column", advice="a sum of curves, one for each column",
         usual_rows=1e5, usual_columns=100, most_columns=500, on_dask=True,
+    ),
+    Member(
+        "lagged", "regression", "LaggedRegressor",
+        likelihood="normal, wider at longer horizons", prior="normal",
+        feature_space="the columns, the last target before a row, and the mean of the last four",
+        inference="closed form, a linear model for each horizon", cost="N D^2 a horizon",
+        advice="later rows depend on the last ones before them",
+        make=lambda size: LaggedRegressor(),
+        usual_rows=1e6, role="time",
+    ),
+    Member.from_card(
+        "linear-groups", regression.GaussianProcessRegressor, "N^3 an iteration",
+        lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
+        feature_space="the columns, and an indicator of each group",
+        inference="closed form, variance of the groups by evidence",
+        likelihood="normal", advice="rows of the same group differ from others by an offset",
+        usual_rows=_EXACT_ROWS, most_rows=_KERNEL_ROWS, role="groups",
     ),
     Member.from_card(
         "quadratic", regression.BayesianLinearRegression, "N D^4",
@@ -149,6 +168,24 @@ MEMBERS = (
         likelihood="normal", inference="closed form, a length scale for each column by evidence",
         advice="a smooth function that depends on few of the columns",
         usual_rows=2e4, usual_columns=40, most_rows=1e5, on_dask=True,
+    ),
+    Member.from_card(
+        "process-time", regression.GaussianProcessRegressor, _PROCESS,
+        lambda size: _process(role_kernels.make_time_kernel(), size),
+        likelihood="normal", inference="closed form, kernel by evidence",
+        feature_space="a walk in time, a trend, and a smooth function",
+        advice="later rows depend on earlier ones",
+        usual_rows=5e3, usual_columns=40, most_rows=1e5, role="time",
+    ),
+    Member.from_card(
+        "process-groups", regression.GaussianProcessRegressor, "N^3 an iteration",
+        lambda size: _process(
+            role_kernels.make_group_kernel(kernels.Scaled(kernels.RBF(ard=True)), slopes=True), size
+        ),
+        likelihood="normal", inference="closed form, variances of the groups by evidence",
+        feature_space="a smooth function, and an offset and slopes of each group",
+        advice="groups differ by an offset and by slopes",
+        usual_rows=_EXACT_ROWS, usual_columns=40, most_rows=_KERNEL_ROWS, role="groups",
     ),
     Member.from_card(
         "process-robust", regression.GaussianProcessRegressor, _PROCESS,

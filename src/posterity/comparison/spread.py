@@ -65,8 +65,23 @@ def compare_on_dask(
     ('linear', 200, 100)
     """
     clock = budgets.Clock(budget)
-    ground = ComparisonTask(rows.schema, _split_sample(rows, sample), rows.fit_estimator)
+    ground = ComparisonTask(
+        rows.schema,
+        _split_sample(_refuse_roles(rows), sample),
+        lambda one: rows.fit_estimator(one.estimator),
+    )
     return rank_candidates(ground, candidates, clock, seed=rows.targets.seed, report=report)
+
+
+def _refuse_roles(rows: tables.SpreadRows) -> tables.SpreadRows:
+    """Refuse rows that depend on each other, since rows are assigned to folds at random."""
+    schema = rows.schema
+    if schema.time or schema.groups or schema.blocks:
+        raise tables.TableError(
+            "On Dask, rows are held out at random, so --time, --group and --blocks need the table "
+            "in memory: compare without --dask, with fewer --rows if necessary."
+        )
+    return rows
 
 
 def _split_sample(rows: tables.SpreadRows, sample: tables.Sample) -> TableFolds:

@@ -55,7 +55,7 @@ def score_candidate(
     """Score a candidate within a time limit, or say why not; an error never ends the comparison."""
     if why := _unsuitable_target(candidate.target, parts.y):
         return Skipped(candidate.name, why)
-    clock = budget.Clock(max(seconds, 1e-3))
+    clock, parts = budget.Clock(max(seconds, 1e-3)), parts.as_seen(candidate.view)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -112,6 +112,7 @@ def _warm_up(candidate: Candidate, parts: TableFolds, seed: int) -> None:
         X_test=fold.X_test[:2],
         y_test=fold.y_test[:2],
         rows=fold.rows[:2],
+        clusters=None,
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
@@ -163,7 +164,14 @@ def _run_fold(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: 
         estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
         fitted = time.perf_counter()
         said = measuring.predict_rows(
-            estimator, fold.X_test, fold.y_test, fold.rows, classes=classes, n_train=n, seed=seed
+            estimator,
+            fold.X_test,
+            fold.y_test,
+            fold.rows,
+            classes=classes,
+            n_train=n,
+            seed=seed,
+            clusters=fold.clusters,
         )
     per_row = (time.perf_counter() - fitted) / len(fold.y_test)
     return FoldRun(estimator, said, fitted - start, 1_000 * per_row)

@@ -127,7 +127,7 @@ def _judge_intervals(best: Result) -> str:
 def _judge_probabilities(best: Result) -> str:
     stated, right = measuring.confidence(best.held_out), measuring.is_correct(best.held_out)
     gaps: Array = stated - right
-    allowed = 2.0 * measuring.standard_error(gaps) + _SLACK
+    allowed = 2.0 * measuring.standard_error(gaps, best.held_out.clusters) + _SLACK
     said = (
         f"Its most probable class has a predicted probability of {100.0 * stated.mean():.3g} % on "
         f"average and is correct in {100.0 * right.mean():.3g} % of the held-out rows"
@@ -142,7 +142,7 @@ def _judge_probabilities(best: Result) -> str:
 def _difference(ahead: Result, behind: Result) -> tuple[float, float]:
     """Return the mean difference of the log scores over rows, and its standard error."""
     rows = ahead.held_out.log_prob - behind.held_out.log_prob
-    return float(rows.mean()), measuring.standard_error(rows)
+    return float(rows.mean()), measuring.standard_error(rows, ahead.held_out.clusters)
 
 
 def _is_insignificant(ahead: Result, behind: Result) -> bool:

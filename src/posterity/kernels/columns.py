@@ -29,6 +29,8 @@ class Columns(Kernel):
     columns : int, str, or a sequence of them
         By number, where -1 is the last, or by name. Names are those of a data frame, on which
         the kernel may be called, or that an estimator was given in ``fit``.
+    complement : bool, default=False
+        Whether the kernel is of all columns but these, in their order.
 
     Examples
     --------
@@ -44,6 +46,7 @@ class Columns(Kernel):
 
     kernel: Kernel
     columns: Place | tuple[Place, ...]
+    complement: bool = field(default=False, kw_only=True)
     # Where an estimator found the names; no part of what was asked for, so no part of equality.
     positions: tuple[int, ...] | None = field(
         default=None, kw_only=True, compare=False, metadata=parameters.ASIDE
@@ -129,7 +132,12 @@ class Columns(Kernel):
         )
         if len(set(places)) < len(places):
             raise ValueError(f"{self} chooses a column twice; choose each once.")
-        return places
+        if not self.complement:
+            return places
+        others = tuple(p for p in range(n_columns) if p not in places)
+        if not others:
+            raise ValueError(f"{self} leaves no column; rows have {n_columns}.")
+        return others
 
     def _find_position(self, column: Place, names: list[Any], n_columns: int) -> int:
         if isinstance(column, str):

@@ -28,6 +28,7 @@ ROOMS = {  # beside the public estimators
     "likelihoods": "Bernoulli Categorical Gamma Normal Poisson StudentT",
     "priors": "Flat Laplace Normal Sparse",
     "trees": "Columns Differences Function Orientations Projections",
+    "comparison.lagged": "LaggedRegressor",
     "designs.dense": "Dense",
     "designs.standardized": "Standardized",
     "designs.statistics": "Statistics",
@@ -99,8 +100,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "tables": """CategoryPart Column DatePart Dropped LevelMeansPart NumberPart Profile Schema
-        TableEncoder TableModel TextPart""",
+    "tables": """CategoryPart Column DatePart Dropped GroupPart LevelMeansPart NumberPart Profile
+        Schema TableEncoder TableModel TextPart""",
 }
 FUNCTIONS = {"features.kernel_columns": "_linear"}
 PLACES = {  # a module that files name: the module that holds its things now

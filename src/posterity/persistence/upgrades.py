@@ -209,6 +209,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "regression.BayesianLinearRegression": _MAXIMISED,
     "regression.DualLinearRegression": _MAXIMISED,
     "regression.RidgeRegression": lambda parts: _MAXIMISED(rename(alpha="penalty")(parts)),
+    "kernels.Columns": complete(complement=False),
     "tables.TableModel": _name_labels,
     "tables.CategoryPart": complete(missing_words=(), spellings=()),
     "tables.Column": complete(unit="", missing_words=(), spellings=()),

@@ -9,6 +9,7 @@ from posterity.tables.inferring import infer
 from posterity.tables.level_means import LevelMeansPart
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
+from posterity.tables.roles import GroupPart
 from posterity.tables.sampling import Sample
 from posterity.tables.saying import describe_schema
 from posterity.tables.sources import Source, open_source, read
@@ -25,6 +26,7 @@ __all__ = [
     "Column",
     "DatePart",
     "Dropped",
+    "GroupPart",
     "Kind",
     "LevelMeansPart",
     "NumberPart",

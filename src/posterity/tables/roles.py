@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from posterity.tables import frames
-from posterity.tables.columns import Column, TableError
+from posterity.arrays import Array
+from posterity.tables import dates, frames, texts
+from posterity.tables.columns import CellError, Column, TableError
 
 GROUPS = "it names the groups that are held out"
 
@@ -55,3 +59,61 @@ class Roles:
     def order_inputs(self, inputs: Sequence[Column]) -> tuple[Column, ...]:
         """Return the inputs, the time first."""
         return tuple(sorted(inputs, key=lambda column: column.name != self.time))
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """Encode the group of each row as a number.
+
+    Attributes
+    ----------
+    name : str
+        Column name.
+    levels : tuple of str
+        Groups with training rows; each is encoded as its position, and any other group as -1.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import tables
+    >>> tables.GroupPart("patient", ("ann", "bob")).encode(pl.Series(["bob", "eve", None]))
+    array([ 1., -1., -1.])
+    """
+
+    name: str
+    levels: tuple[str, ...]
+
+    @classmethod
+    def from_cells(cls, cells: pl.Series) -> Self:
+        """Learn the groups of a column."""
+        groups = texts.convert_labels(cells).drop_nulls().unique().sort()
+        return cls(cells.name, tuple(groups.to_list()))
+
+    def encode(self, cells: pl.Series) -> Array:
+        """Return the number of the group of each row, (N,); -1 if it is unknown or missing."""
+        known = pl.Series(self.levels, dtype=pl.String)
+        order = pl.Series(range(len(self.levels)), dtype=pl.Float64)
+        labels = texts.convert_labels(cells)
+        return labels.replace_strict(known, order, default=-1.0).to_numpy()
+
+
+def number_groups(cells: pl.Series) -> NDArray[np.intp]:
+    """Number the groups of a column from 0; each row without a group is a group of its own."""
+    codes = GroupPart.from_cells(cells).encode(cells).astype(np.intp)
+    alone = codes < 0
+    codes[alone] = codes.max(initial=-1) + 1 + np.arange(np.count_nonzero(alone))
+    return codes
+
+
+def read_positions(frame: pl.DataFrame, column: Column) -> Array:
+    """Read times (in days for dates) or coordinates, which no row may lack."""
+    read = dates.require_days if column.kind == "date" else texts.require_numbers
+    values = read(frame[column.name], column)
+    if np.isnan(values).any():
+        raise CellError(
+            int(np.argmax(np.isnan(values))) + 1,
+            column.name,
+            "the value is missing, so the row cannot be placed among the others. Fill in the "
+            "cell or remove the row.",
+        )
+    return values

@@ -17,6 +17,7 @@ from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
 from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
+from posterity.tables.roles import GroupPart
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
@@ -33,6 +34,9 @@ class TableModel(BaseEstimator):
         A regressor or classifier, according to the task of the schema.
     schema : Schema, optional
         Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
+    view : "plain" or "groups", default="plain"
+        What the estimator sees: the encoded inputs, or these and one last column with the number
+        of the group of each row (``schema.groups``), -1 for a group without training rows.
 
     Attributes
     ----------
@@ -40,6 +44,8 @@ class TableModel(BaseEstimator):
         The schema that was given, or inferred.
     encoder_ : TableEncoder
         Fitted encoder of the inputs.
+    groups_ : GroupPart or None
+        Fitted encoder of the group, for the view "groups".
     estimator_ : estimator
         Fitted estimator of the encoded inputs.
     labels_ : tuple of str
@@ -81,10 +87,13 @@ class TableModel(BaseEstimator):
     n_rows_: int
     n_left_out_: int
     label_kind_: LabelKind
+    view = "plain"  # of files that were written before there were views
+    groups_: GroupPart | None = None
 
-    def __init__(self, estimator: Any, schema: Schema | None = None) -> None:
+    def __init__(self, estimator: Any, schema: Schema | None = None, view: str = "plain") -> None:
         self.estimator = estimator
         self.schema = schema
+        self.view = view
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of a table that have a target.
@@ -111,7 +120,8 @@ class TableModel(BaseEstimator):
         self.encoder_ = TableEncoder(self.schema_.inputs, accepts_missing(self.estimator))
         X = self.encoder_.fit_transform(rows, y_train)
         self.profile_ = self.encoder_.profile_
-        self.estimator_ = clone(self.estimator).fit(X, y_train)
+        self.groups_ = self._fit_groups(rows)
+        self.estimator_ = clone(self.estimator).fit(self._append_groups(X, rows), y_train)
         return self
 
     @property
@@ -121,10 +131,24 @@ class TableModel(BaseEstimator):
             raise AttributeError("Only a fitted classifier has classes_.")
         return _restore_labels(self.labels_, self.label_kind_)
 
+    def _fit_groups(self, rows: pl.DataFrame) -> GroupPart | None:
+        """Learn the groups, if the estimator sees them."""
+        if self.view == "plain":
+            return None
+        if self.schema_.groups is None:
+            raise TableError("This model needs the group of each row; name its column (--group).")
+        frames.require_columns(rows, (self.schema_.groups,))
+        return GroupPart.from_cells(rows[self.schema_.groups])
+
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
         check_is_fitted(self, "encoder_")
-        return self.encoder_.transform(frame)
+        X = self.encoder_.transform(frame)
+        if self.groups_ is None:
+            return X
+        table = frames.as_frame(frame)
+        frames.require_columns(table, (self.groups_.name,))
+        return np.column_stack([X, self.groups_.encode(table[self.groups_.name])])
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.

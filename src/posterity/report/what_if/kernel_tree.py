@@ -94,6 +94,8 @@ def _pack_columns(kernel: kernels.Columns, D: int) -> Json:
     wanted = kernel.columns if isinstance(kernel.columns, tuple) else (kernel.columns,)
     given = wanted if kernel.positions is None else kernel.positions
     places = [int(place) % D for place in given]
+    if kernel.complement and kernel.positions is None:
+        places = [place for place in range(D) if place not in places]
     return {"kind": "columns", "places": places, "of": pack_kernel(kernel.kernel, len(places))}
 
 
