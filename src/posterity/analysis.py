@@ -204,7 +204,7 @@ class TableComparison:
         )
 
     def __repr__(self) -> str:
-        return f"{self.verdict}\n{self.table}"
+        return "\n".join([self.verdict, *self.comparison.cautions, str(self.table)])
 
     def _repr_html_(self) -> str:
         """Show the verdict and the scores in a notebook."""
