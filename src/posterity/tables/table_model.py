@@ -36,7 +36,8 @@ class TableModel(BaseEstimator):
         Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
     view : "plain" or "groups", default="plain"
         What the estimator sees: the encoded inputs, or these and one last column with the number
-        of the group of each row (``schema.groups``), -1 for a group without training rows.
+        of the group of each row (``schema.groups``), -1 for a group without training rows, and for
+        all rows of a table without that column.
 
     Attributes
     ----------
@@ -146,9 +147,10 @@ class TableModel(BaseEstimator):
         X = self.encoder_.transform(frame)
         if self.groups_ is None:
             return X
-        table = frames.as_frame(frame)
-        frames.require_columns(table, (self.groups_.name,))
-        return np.column_stack([X, self.groups_.encode(table[self.groups_.name])])
+        table, name = frames.as_frame(frame), self.groups_.name
+        known = name in table.columns  # rows of a table without the column are of new groups
+        groups = self.groups_.encode(table[name]) if known else np.full(len(X), -1.0)
+        return np.column_stack([X, groups])
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.
