@@ -184,8 +184,10 @@ def test_known_groups_get_their_offset_and_new_ones_the_variance_of_groups(tmp_p
         known.append(comparison.evaluate(again, table.filter(later)).coverage)
         strangers = visits(60, seed=100 + seed).with_columns(patient=pl.lit("stranger"))
         new.append(comparison.evaluate(again, strangers).coverage)
-    nobody = strangers.drop("patient")
+    nobody = strangers.with_columns(patient=pl.lit(None, pl.String))
     np.testing.assert_array_equal(again.predict(nobody), again.predict(strangers))
+    with pytest.raises(tables.TableError, match="There is no column 'patient'"):
+        again.predict(strangers.drop("patient"))
     assert np.mean(known) == pytest.approx(0.9, abs=0.06)
     assert np.mean(new) == pytest.approx(0.9, abs=0.06)
 

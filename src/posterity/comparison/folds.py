@@ -41,7 +41,15 @@ class Fold:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
-    with_missing: "Fold | None" = None  # the same rows with missing numbers as nan, if any
+    with_missing: "Fold | None" = (
+        None  # the same rows with missing numbers as nan, if there are any
+    )
+
+    def for_estimator(self, estimator: Any) -> "Fold":
+        """Return the rows as the estimator takes them: missing numbers as such, or filled."""
+        if self.with_missing is not None and tables.accepts_missing(estimator):
+            return self.with_missing
+        return replace(self, with_missing=None)
 
     def as_seen(self, view: str) -> Self:
         """Return the fold with the columns that an estimator with this view is given."""
@@ -55,13 +63,8 @@ class Fold:
             np.column_stack(pair)
             for pair in zip((self.X_train, self.X_test), self.groups, strict=True)
         ]
-        return replace(self, X_train=X[0], X_test=X[1], groups=None, with_missing=None)
-
-    def for_estimator(self, estimator: Any) -> "Fold":
-        """Return the rows as the estimator takes them: missing numbers as such, or filled."""
-        if self.with_missing is not None and tables.accepts_missing(estimator):
-            return self.with_missing
-        return replace(self, with_missing=None)
+        kept = None if self.with_missing is None else self.with_missing.as_seen(view)
+        return replace(self, X_train=X[0], X_test=X[1], groups=None, with_missing=kept)
 
 
 @dataclass(frozen=True, eq=False)

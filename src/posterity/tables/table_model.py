@@ -37,8 +37,7 @@ class TableModel(BaseEstimator):
         Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
     view : "plain" or "groups", default="plain"
         What the estimator sees: the encoded inputs, or these and one last column with the number
-        of the group of each row (``schema.groups``), -1 for a group without training rows, and for
-        all rows of a table without that column.
+        of the group of each row (``schema.groups``), -1 for a group without training rows.
 
     Attributes
     ----------
@@ -157,9 +156,8 @@ class TableModel(BaseEstimator):
         if self.groups_ is None:
             return X
         table, name = frames.as_frame(frame), self.groups_.name
-        known = name in table.columns  # rows of a table without the column are of new groups
-        groups = self.groups_.encode(table[name]) if known else np.full(len(X), -1.0)
-        return np.column_stack([X, groups])
+        frames.require_columns(table, (name,))
+        return np.column_stack([X, self.groups_.encode(table[name])])
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.
