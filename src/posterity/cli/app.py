@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from posterity.cli import options, outcome
+from posterity.cli import compare_options, options, outcome
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,7 +51,7 @@ def compare(
         ),
     ] = None,
     budget: options.Budget = None,
-    prefer: options.Prefer = options.Preference.SIMPLE,
+    prefer: compare_options.Prefer = compare_options.Preference.SIMPLE,
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
@@ -73,7 +73,7 @@ def compare(
     dask: options.Dask = None,
     report: options.ReportOut = "report.html",
     save: options.ModelOut = "model.posterity",
-    predictions: options.PredictionsOut = None,
+    predictions: compare_options.PredictionsOut = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

@@ -14,13 +14,6 @@ class Task(enum.StrEnum):
     CLASSIFICATION = "classification"
 
 
-class Preference(enum.StrEnum):
-    """Which model is chosen among those that do not differ significantly."""
-
-    SIMPLE = "simple"
-    BEST = "best"
-
-
 class Format(enum.StrEnum):
     """How a table is stored."""
 
@@ -34,7 +27,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TABLE = "Input table"
 _DASK = "Data larger than memory"
 _DEPENDENCE = "Rows that depend on each other"
-_FILES = "Files"
+FILES = "Files"
 
 
 def parse_duration(text: str | float) -> float:
@@ -180,25 +173,6 @@ Budget = Annotated[
         help="Approximate time limit, such as 60s or 2m.",
     ),
 ]
-Prefer = Annotated[
-    Preference,
-    typer.Option(
-        "--prefer",
-        help="Model to choose among those that do not differ significantly from the best: the "
-        "simplest, or the one with the highest log score.",
-    ),
-]
-PredictionsOut = Annotated[
-    str | None,
-    typer.Option(
-        "--predictions",
-        metavar="FILE",
-        help="File to write the held-out predictions of the chosen model to; format from its "
-        "extension.",
-        rich_help_panel=_FILES,
-        show_default=False,
-    ),
-]
 Time = Annotated[
     str | None,
     typer.Option(
@@ -316,14 +290,14 @@ Force = Annotated[
     typer.Option(
         "--force",
         help="Overwrite files that posterity did not write.",
-        rich_help_panel=_FILES,
+        rich_help_panel=FILES,
     ),
 ]
 ReportOut = Annotated[
-    str, typer.Option("--report", help="File to write the report to.", rich_help_panel=_FILES)
+    str, typer.Option("--report", help="File to write the report to.", rich_help_panel=FILES)
 ]
 ModelOut = Annotated[
-    str, typer.Option("--save", help="File to save the model to.", rich_help_panel=_FILES)
+    str, typer.Option("--save", help="File to save the model to.", rich_help_panel=FILES)
 ]
 Dask = Annotated[
     str | None,
