@@ -204,18 +204,6 @@ Blocks = Annotated[
         show_default=False,
     ),
 ]
-Gap = Annotated[
-    str | None,
-    typer.Option(
-        "--gap",
-        parser=parse_gap,
-        metavar="GAP",
-        help="With --time: how far held-out rows are after the rows that models are fitted to, as "
-        "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
-        rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
 Exact = Annotated[
     list[str] | None,
     typer.Option(
