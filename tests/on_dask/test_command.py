@@ -189,7 +189,7 @@ def test_classes_that_the_sample_lacks_are_learned_too(at, here):
     schema = tables.infer(frame, "kind", drop=["price"])
     assert schema.classes == ("big", "small")
     rows = tables.SpreadRows.from_source(source, frame, schema, folds=2)
-    assert rows.schema.classes == rows.model.classes_ == ("big", "odd", "small")
+    assert rows.schema.classes == rows.model.labels_ == ("big", "odd", "small")
     frequencies = comparison.baselines("classification", on_dask=True)[0].estimator
     model = rows.fit_estimator(frequencies)
     kinds = pl.concat([pl.read_parquet(f"sales/{n}.parquet") for n in range(5)])["kind"]

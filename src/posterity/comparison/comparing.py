@@ -13,7 +13,7 @@ from posterity.comparison import folds as parting
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.dependence import find_dependence
 from posterity.comparison.holdout import Holdout
-from posterity.comparison.importance import MeasuredRows, rank_inputs, select_clusters
+from posterity.comparison.importance import MeasuredRows, rank_inputs
 from posterity.comparison.racing import Progress
 from posterity.comparison.results import Comparison, Importance, Preference, Result, Skipped
 from posterity.comparison.stack_trial import STACK, stack_models
@@ -203,7 +203,7 @@ def _rank_winner_inputs(
             fold.blocks,
             len(parts.classes),
             len(fold.y_train),
-            select_clusters(run.said.held_out, fold.rows),
+            fold.clusters,
         )
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
     ]

@@ -76,10 +76,6 @@ class TableFolds:
     classes: tuple[str, ...]
     n_rows: int  # with a target
 
-    def as_seen(self, view: str) -> Self:
-        """Return the folds with the columns that an estimator with this view is given."""
-        return replace(self, folds=tuple(fold.as_seen(view) for fold in self.folds))
-
 
 def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -> TableFolds:
     """Split the rows that have a target into folds: at random, by time, groups or regions.

@@ -12,7 +12,7 @@ from scipy import stats
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
-from posterity.comparison.results import HeldOut, Importance
+from posterity.comparison.results import Importance
 
 _AT_ONCE = 20_000  # rows predicted together
 _LEAST_ROWS = 30  # that are used however slow the model is
@@ -208,13 +208,6 @@ def _share_losses(losses: Array, shuffles: NDArray[np.intp]) -> Array:
     given = np.empty_like(losses)
     np.put_along_axis(given, shuffles, losses, axis=1)
     return np.stack([losses.mean(axis=0), given.mean(axis=0) - losses.mean()])
-
-
-def select_clusters(held_out: HeldOut, rows: NDArray[np.intp]) -> NDArray[Any] | None:
-    """Return the clusters of some of the held-out rows; None if rows are independent."""
-    if held_out.clusters is None:
-        return None
-    return held_out.clusters[np.searchsorted(held_out.rows, rows)]
 
 
 def _join_clusters(parts: Sequence[MeasuredRows]) -> NDArray[Any] | None:

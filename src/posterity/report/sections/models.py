@@ -70,7 +70,7 @@ def _list_cards(story: Story) -> Iterator[Card]:
         return
     members = {one.name: one for one in comparison.family(story.schema.task)}
     codes = {one.name: one.code for one in found.results}
-    mixtures = {one.name: getattr(one, "weights", ()) for one in found.results}
+    mixtures = {one.name: one.weights for one in found.results}
     for name, place in find_links(story).items():
         code = (("Python", codes[name]),) if name in codes else ()
         if parts := mixtures.get(name):

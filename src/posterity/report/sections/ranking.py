@@ -35,7 +35,7 @@ def section(material: ReportData) -> Section | None:
             Markup("{}: {}").format(models.link_name(s.name, links), s.why) for s in found.skipped
         )
         blocks += [Text("Not scored:"), Items(tuple(items))]
-    stopped = [(r.name, why) for r in found.results if (why := getattr(r, "stopped", ""))]
+    stopped = [(r.name, why) for r in found.results if (why := r.stopped)]
     if stopped:
         told = (
             Markup("{}: {}").format(models.link_name(name, links), why) for name, why in stopped

@@ -38,7 +38,7 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
     >>> found["target"], found["inputs"][0]["name"]
     ('price', 'size')
     """
-    if getattr(model, "view", "plain") != "plain":
+    if model.view != "plain":
         return NoPanel(
             f"The model uses the group of a row ({model.schema_.groups!r}), for which the panel "
             "has no control."
