@@ -210,6 +210,13 @@ def _few_rows(record: dict[str, Any]) -> Iterable[Table]:
             yield Table(title, dict(rows))
 
 
+def _read_dependent(record: dict[str, Any]) -> Iterable[Table]:
+    """The kinds of dependence are the tasks, and the tables the rows."""
+    for kind in dict.fromkeys(task["kind"] for task in record["tasks"]):
+        rows = {task["table"]: _numbers(task) for task in record["tasks"] if task["kind"] == kind}
+        yield Table(f"coverage, stated and true, by {kind}", rows)
+
+
 _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "out_of_core": _of_processes,
     "out_of_core_logistic": _of_processes,
@@ -222,6 +229,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "uci_regression": _uci,
     "nist": _nist,
     "few_rows": _few_rows,
+    "dependent_tables": _read_dependent,
     "calibration": _calibration,
     "choosing": _read_choosing,
     "device_process": _device_process,
