@@ -54,7 +54,7 @@ class Assortment(Continuous):
 
     @classmethod
     def align(cls, members: Sequence[Continuous]) -> Self:
-        """Return a batch whose last axis lists the members, of shape (*batch, K)."""
+        """Return a batch whose last axis lists the members, of shape ``(*batch, K)``."""
         shape = np.broadcast_shapes(*(member.shape for member in members))
         flat = np.arange(int(np.prod(shape))).reshape(shape)
         alike = tuple(

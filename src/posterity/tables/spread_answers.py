@@ -65,7 +65,7 @@ def write_predictions(
     >>> tables.write_predictions(place / "out", model.fit(frame), source, quantiles=[0.5])
     (3, 1)
     >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
-    ['x', 'y', 'y_mean', 'y_std', 'y_q50']
+    ['x', 'y', 'y_mean', 'y_std', 'y_q50', 'y_unusual']
     """
     require_columns(source.make_empty_frame(), (column.name for column in model.schema_.inputs))
     encoded = model.encoder_.n_features_out_
