@@ -5,7 +5,7 @@ from benchmarks import vector_widths as widths
 
 
 def test_every_kind_of_set_is_drawn():
-    for data in widths.simulated(0):
+    for data in widths.simulate_data(0):
         assert len(data.X) == len(data.y) in widths.ROWS
         assert np.all(np.isfinite(data.y_test))
 

@@ -78,7 +78,8 @@ def widened(posterior, queries):
 
 
 def kept(posterior, queries):
-    scale = posterior.scale if hasattr(posterior, "scale") else posterior.problem.scale
+    at_maximum = getattr(posterior, "at_maximum", posterior)
+    scale = posterior.scale if hasattr(posterior, "scale") else at_maximum.problem.scale
     return queries[:, : len(scale)]
 
 
@@ -96,7 +97,16 @@ CASES = {
     "linear, averaged": (lambda: fitted(pt.BayesianLinearRegression(), Y), 3, same),
     "linear, one output": (lambda: fitted(pt.BayesianLinearRegression(), Y[:, 0]), 1, same),
     "linear, few rows": (lambda: fitted(at_maximum(), Y, WIDE), 3, widened),
-    "linear, sparse": (lambda: fitted(pt.SparseLinearRegression(), Y[:, 2]), 1, kept),
+    "linear, sparse": (
+        lambda: fitted(pt.SparseLinearRegression(hyperparameters="maximise"), Y[:, 2]),
+        1,
+        kept,
+    ),
+    "linear, sparse, averaged": (
+        lambda: fitted(pt.SparseLinearRegression(), Y[:, 2]),
+        1,
+        kept,
+    ),
     "amounts": (lambda: fitted(pt.GammaRegression(), COUNTS + 1.0), 1, same),
     "two classes": (lambda: fitted(LOGISTIC(), TWO), 1, same),
     "three classes": (lambda: fitted(LOGISTIC(), THREE), 3, same),

@@ -110,7 +110,7 @@ def test_the_approach_of_very_many_weights_ends_at_the_same_weights(n_classes, d
     problem = problem_of(*rows(1500, 4, n_classes), precision=0.0)
     by_hessian = mode.find_mode(problem)
     monkeypatch.setattr(sampled_mode, "_MANY_WEIGHTS", 0)
-    monkeypatch.setattr(sampled_mode._HessianPreconditioner, "of", None)
+    monkeypatch.setattr(sampled_mode._HessianPreconditioner, "from_sample", None)
     near = mode.find_mode(problem, exactly=False)
     assert "gradient" in near.stop_reason
     np.testing.assert_allclose(near.W, by_hessian.W, atol=2e-5)
@@ -227,7 +227,7 @@ def test_gradients_follow_weights_into_other_coordinates(kind):
     problem = problem_of(*rows(300, 4, 4), precision=0.5)
     rng = np.random.default_rng(0)
     U, G = rng.standard_normal((2, *problem.shape))
-    shape = kind.of(problem, 0.1 * rng.standard_normal(problem.shape), total=3000.0)
+    shape = kind.from_sample(problem, 0.1 * rng.standard_normal(problem.shape), total=3000.0)
     assert np.sum(shape.weights(U) * G) == pytest.approx(np.sum(U * shape.gradient(G)), rel=1e-10)
 
 
@@ -236,8 +236,8 @@ def test_the_hessian_of_a_sample_is_scaled_to_all_rows():
     W = np.zeros(problem.shape)
     passes = weight_problem.PosteriorObjective(problem, hessian=True, surely_positive=False)
     H = passes.hessian(W.reshape(-1))
-    L = sampled_mode._HessianPreconditioner.of(problem, W, total=300.0).L
+    L = sampled_mode._HessianPreconditioner.from_sample(problem, W, total=300.0).L
     np.testing.assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-6)
     prior = problem.prior.add_precision(np.zeros_like(H))
-    ten = sampled_mode._HessianPreconditioner.of(problem, W, total=3000.0).L
+    ten = sampled_mode._HessianPreconditioner.from_sample(problem, W, total=3000.0).L
     np.testing.assert_allclose(ten @ ten.T, 10.0 * (H - prior) + prior, rtol=1e-6, atol=1e-5)
