@@ -1,5 +1,7 @@
 """What is said of held-out rows, each score beside another way to compute it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -157,3 +159,14 @@ def test_log_prob_alone_is_that_of_everything_said(n_classes):
     )
     alone = measuring.log_prob(model, X, y, n_classes=n_classes, n_train=9)
     np.testing.assert_array_equal(alone, said.held_out.log_prob)
+
+
+def test_clusters_that_are_right_or_wrong_together_count_as_one_row_each():
+    pit = np.where(np.repeat(np.arange(20), 30) < 18, 0.5, 0.01)
+    rows = np.arange(600)
+    held_out = measuring.HeldOut(rows, rows, 0.0 * rows, pit=pit)
+    assert measuring.count_effective_rows(held_out) == 600.0
+    together = dataclasses.replace(held_out, clusters=np.repeat(np.arange(20), 30))
+    np.testing.assert_allclose(measuring.count_effective_rows(together), 20.0)
+    apart = dataclasses.replace(held_out, clusters=np.tile(np.arange(30), 20))
+    assert measuring.count_effective_rows(apart) == 600.0

@@ -86,7 +86,9 @@ def test_an_offset_with_a_penalty_has_the_prior_of_a_weight():
 
 
 def test_weights_of_a_sparse_model_have_a_prior_each_and_those_left_out_are_zero():
-    model = SparseLinearRegression().fit(np.column_stack([X, X[::-1, 0]]), Y)
+    model = SparseLinearRegression(hyperparameters="maximise").fit(
+        np.column_stack([X, X[::-1, 0]]), Y
+    )
     m, kept = X.mean(axis=0), model.relevance_
     assert kept.tolist() == [0, 1, 2]
     tau2 = model.noise_variance_ / model.precision_

@@ -176,6 +176,21 @@ def compute_lead(ahead: HeldOut, behind: HeldOut) -> tuple[float, float]:
     return float(rows.mean()), standard_error(rows, clusters)
 
 
+def count_effective_rows(held_out: HeldOut) -> float:
+    """Return how many independent rows would show coverage as precisely as these do.
+
+    As many as there are, unless rows of a cluster tend to be inside their intervals together.
+    """
+    n, clusters = len(held_out.y), held_out.clusters
+    if clusters is None or held_out.pit is None:
+        return float(n)
+    pit = np.asarray(held_out.pit)
+    inside = ((pit >= LEVELS[0]) & (pit <= LEVELS[-1])).astype(np.float64)
+    chance = LEVELS[-1] - LEVELS[0]
+    error = max(standard_error(inside, clusters), 1e-9)
+    return float(np.clip(chance * (1.0 - chance) / error**2, len(np.unique(clusters)), n))
+
+
 def confidence(held_out: HeldOut) -> Array:
     """Return the predicted probability of the most probable class of each row."""
     p: Any = held_out.probabilities

@@ -189,7 +189,7 @@ def _state_gain(chosen: Result, baselines: Sequence[Result]) -> str:
 
 
 def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
-    coverage, n = best.coverage or 0.0, len(best.held_out.y)
+    coverage, n = best.coverage or 0.0, measuring.count_effective_rows(best.held_out)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
     held = f"Its 90 % intervals contain {100.0 * coverage:.3g} % of the held-out values"
     if coverage < _NOMINAL - allowed:
@@ -198,7 +198,8 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
         return f"{held}, so they are wider than necessary{scope}"
     if best.calibration > _ODD / math.sqrt(n) + _SLACK:
         off = f"{100.0 * best.calibration:.2g} %"
-        return f"{held}, as they should, but other quantiles have calibration errors of up to {off}"
+        errors = f"other quantiles have calibration errors of up to {off}"
+        return f"{held}, as they should{scope}, but {errors}"
     if cautious:
         return f"{held}, as they should{scope}"
     return f"{held}, so its uncertainty can be trusted{scope}"
