@@ -265,7 +265,7 @@ def test_the_query_column_of_the_nearest_normal_doubts_far_away(n_classes):
     X, y = rings(50, n_classes)
     model = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y)
     assert type(model.posterior_.fit).__name__ == "NearestNormal"
-    plain = RelevanceVectorClassifier(RBF).fit(X, y)
+    plain = RelevanceVectorClassifier(RBF, hyperparameters="maximise").fit(X, y)
     near, far = X, X + 100.0
     spread = [
         m.predict_latent(rows).standard_deviation() for rows in (near, far) for m in (model, plain)
@@ -278,7 +278,7 @@ def test_the_query_column_of_the_nearest_normal_doubts_far_away(n_classes):
 def test_far_away_the_vectors_say_nothing_and_the_query_column_doubts(n_classes):
     X, y = rings(n_classes=n_classes)
     far = np.array([[60.0, -60.0]])
-    plain = RelevanceVectorClassifier(RBF).fit(X, y)
+    plain = RelevanceVectorClassifier(RBF, hyperparameters="maximise").fit(X, y)
     doubting = RelevanceVectorClassifier(RBF, query_column=True).fit(X, y)
     one, other = plain.predict_latent(far), doubting.predict_latent(far)
     # With no kernel within reach the mean is the offset's, and known as well as any.
