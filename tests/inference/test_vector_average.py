@@ -38,6 +38,22 @@ def integrate_probabilities(model, X, y, queries):
     return p / total
 
 
+def test_a_part_without_some_vectors_has_the_covariance_of_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, (60, 2))
+    y = np.sin(2.0 * X[:, 0]) + 0.5 * X[:, 1] + 0.3 * rng.normal(size=60) > 0.0
+    model = RelevanceVectorClassifier(kernels.RBF(1.0).fixed()).fit(X, y)
+    K = model.kernel_(X[:5], model.relevance_vectors_)
+    partial = [one for one in model.posterior_.parts if not np.isfinite(one.precision).all()]
+    assert len(partial) > 1
+    for part in partial:
+        used = np.append(np.isfinite(part.precision), True)
+        z = np.column_stack([(K - part.center) / part.scale, np.ones(5)])[:, used]
+        L = part.fit.L
+        dense = np.sum(z * np.linalg.solve(L @ L.T, z.T).T, axis=1)
+        np.testing.assert_allclose(part.latent(K).variance[:, 0], dense, rtol=1e-9)
+
+
 def test_probabilities_are_those_of_an_integral():
     X, y = rows(seed=3)
     queries = np.linspace(-2.0, 2.0, 9)[:, None]

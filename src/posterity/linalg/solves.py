@@ -104,6 +104,8 @@ def _numpy_inverse(L: Array) -> Array:
 
 
 def _solve_lower(L: DeviceArray, B: DeviceArray, *, transposed: bool) -> DeviceArray:
+    if B.shape[0] != L.shape[0]:  # LAPACK would take the first rows of B for all of them
+        raise ValueError(f"A factor of {L.shape[0]} rows cannot solve for {B.shape[0]} rows.")
     if not substitution.is_worthwhile(L):
         return backends.solve_lower(L, B, transposed=transposed)
     if B.ndim == 2:

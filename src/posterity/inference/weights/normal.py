@@ -48,11 +48,12 @@ class WeightNormal:
 
     def spread(self, Z: Array) -> Array:
         """Covariance of z W, (n, J, J).  [P9 9.18]"""
-        J = self.problem.shape[1]
+        J, mask = self.problem.shape[1], self.problem.prior.mask
         if J == 1:
-            V = linalg.solve_lower(self.L, np.ascontiguousarray(Z.T))
+            used = Z if mask is None else Z[:, mask[:, 0]]
+            V = linalg.solve_lower(self.L, np.ascontiguousarray(used.T))
             return np.einsum("mn,mn->n", V, V)[:, None, None]
-        mask, S = self.problem.prior.mask, np.empty((len(Z), J, J))
+        S = np.empty((len(Z), J, J))
         places = None if mask is None else packed_places(mask)
         parts = [Z] * J if mask is None else [Z[:, used] for used in mask.T]
         for j in range(J):
