@@ -16,7 +16,7 @@ CASES = [
     posterity.DualLogisticRegression(),
     posterity.DualLogisticRegression(prior="flat"),
     posterity.DualLogisticRegression(kernels.RBF(2.0)),
-    posterity.KernelLogisticRegression(max_iter=10),
+    posterity.KernelLogisticRegression(max_iter=10, hyperparameters="maximise"),
     posterity.GaussianProcessClassifier(n_restarts=0, max_iter=10),
     posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), "zero"),
     posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), inducing_points=30),
