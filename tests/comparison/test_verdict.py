@@ -121,7 +121,8 @@ def test_a_mixture_is_chosen_only_if_it_is_significantly_better():
     assert choosing.choose_model([mixture, forest], order=order, prefer="best") is mixture
     assert said(mixture, forest).startswith(
         "Use 'forest': it is the best single model; the mixture 'stack' is ahead of it by 0.015 +- "
-        "0.01 in mean log score, and not significantly ahead of it (choose it with --prefer best)."
+        "0.01 in mean log score, but not significantly better than 'forest' (choose it with "
+        "--prefer best)."
     )
     ahead = replace(of_numbers("stack", -0.97, spread=0.2), weights=(("forest", 1.0),))
     assert choosing.choose_model([ahead, forest], order=order) is ahead

@@ -170,7 +170,7 @@ def _version_lister() -> Any:
     """Return a function that lists versions where it is called, even without posterity."""
     names = (*_SAME, *_ALIKE)
 
-    def told() -> dict[str, str | None]:  # nested: it travels as code, not by our name
+    def read_versions() -> dict[str, str | None]:  # nested: it travels as code, not by our name
         import platform
         from importlib import metadata
 
@@ -182,7 +182,7 @@ def _version_lister() -> Any:
                 found[name] = None
         return found
 
-    return told
+    return read_versions
 
 
 def _describe_cluster_failure(error: Exception) -> str | None:

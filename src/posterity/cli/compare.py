@@ -68,7 +68,7 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
     chosen = (*table.baselines(seed), *table.candidates(names, seed))
     shown = _show_progress_bar if plan.request.dask is None else _print_model_names
     with shown() as tell:
-        return table.compared(
+        return table.compare_candidates(
             chosen,
             folds=plan.folds,
             seed=seed,

@@ -59,7 +59,7 @@ def _fit_and_collect_warnings(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = table.fitted(chosen)
+            model = table.fit_candidate(chosen)
         except tables.TableError:
             raise
         except (ValueError, TypeError, ArithmeticError) as error:

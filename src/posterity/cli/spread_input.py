@@ -50,11 +50,11 @@ class DaskTable:
         """Return the name of the default model, which needs few passes over the rows."""
         return "linear"
 
-    def fitted(self, candidate: comparison.Candidate) -> tables.TableModel:
+    def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
         """Fit a candidate to all rows on the workers."""
         return self.rows.fit_estimator(candidate.estimator)
 
-    def compared(
+    def compare_candidates(
         self,
         candidates: Sequence[comparison.Candidate],
         *,

@@ -103,12 +103,12 @@ class TableInMemory:
         """Return the name of the default model for the size of the table."""
         return "process" if len(self.frame) <= _MOST_ROWS else "forest"
 
-    def fitted(self, candidate: comparison.Candidate) -> tables.TableModel:
+    def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
         """Fit a candidate to all rows."""
         model = tables.TableModel(candidate.estimator, self.schema, candidate.view)
         return model.fit(self.frame)
 
-    def compared(
+    def compare_candidates(
         self,
         candidates: Sequence[comparison.Candidate],
         *,

@@ -132,8 +132,8 @@ def _say_choice_beside_mixture(chosen: Result, mixture: Result, single: Result) 
         )
     return (
         f"Use {chosen.name!r}: it is {what}; the mixture {mixture.name!r} is ahead of it by "
-        f"{_format_lead(mixture, chosen)} in mean log score, and not significantly ahead of "
-        f"{'it' if chosen is single else 'the latter'} (choose it with --prefer best)."
+        f"{_format_lead(mixture, chosen)} in mean log score, but not significantly better than "
+        f"{single.name!r} (choose it with --prefer best)."
     )
 
 
