@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from support.for_each import for_each
 
-from posterity.distributions import Gamma, GeneralNormal, Normal, StudentT
+from posterity.distributions import Gamma, GeneralNormal, LogNormal, Normal, StudentT
 
 LEVELS = np.array([1e-300, 1e-50, 1e-9, 0.01, 0.3, 0.5, 0.53, 0.8, 0.99, 1.0 - 1e-9])
 PAIRS = [
@@ -20,6 +20,7 @@ PAIRS = [
         for p in (0.3, 1, 1.5, 2, 8, 50)
         for m, s in [(0, 1), (-2, 30)]
     ),
+    *((LogNormal(m, s), stats.lognorm(s, scale=np.exp(m))) for m, s in [(0, 1), (5, 0.01)]),
     *(
         (Gamma(a, b), stats.gamma(a, scale=1 / b))
         for a in (0.05, 0.7, 1, 5, 19.9, 20.1, 1e3, 1e5)

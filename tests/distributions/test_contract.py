@@ -21,9 +21,12 @@ from posterity.distributions import (
     Distribution,
     Gamma,
     GeneralNormal,
+    LogNormal,
     Mixture,
     MonotoneMap,
     MultivariateNormal,
+    NegativeBinomial,
+    NegativeBinomialLogNormal,
     Normal,
     Poisson,
     PoissonLogNormal,
@@ -46,6 +49,11 @@ TABLE = {
     "categorical": Categorical.from_logits([[0.0, 1.0, 2.0], [0.0, 0.0, -1.0]]),
     "averaged categorical": AveragedCategorical(
         np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0.3, 0.9]
+    ),
+    "log-normal": LogNormal([0.0, 1.0, -2.0], [0.5, 0.2, 1.0]),
+    "negative binomial": NegativeBinomial([0.3, 4.0, 90.0], [0.4, 3.0, 1e3]),
+    "negative binomial of uncertain mean": NegativeBinomialLogNormal(
+        [-1.0, 2.0, 4.0], [0.5, 0.0, 0.3], [2.0, 3.0, 20.0]
     ),
     "poisson": Poisson([0.3, 4.0, 700.0]),
     "poisson of uncertain rate": PoissonLogNormal([-1.0, 2.0, 6.0], [0.5, 0.0, 0.3]),

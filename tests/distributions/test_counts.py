@@ -6,7 +6,12 @@ import pytest
 from scipy import stats
 from support.for_each import for_each
 
-from posterity.distributions import Poisson, PoissonLogNormal, log_concave
+from posterity.distributions import (
+    NegativeBinomial,
+    Poisson,
+    PoissonLogNormal,
+    log_concave,
+)
 
 LEVELS = np.array([1e-9, 0.01, 0.3, 0.5, 0.9, 0.999])
 
@@ -20,6 +25,32 @@ def test_poisson_agrees_with_scipy(rate):
     np.testing.assert_allclose(ours.ccdf(y), theirs.sf(y), rtol=1e-9, atol=1e-290)
     np.testing.assert_array_equal(ours.icdf(LEVELS), theirs.ppf(LEVELS))
     np.testing.assert_allclose(ours.iccdf(LEVELS), theirs.isf(LEVELS), rtol=1e-6)
+
+
+@for_each("mean", [1e-3, 0.5, 4.0, 99.0, 1e4])
+@for_each("shape", [0.05, 1.0, 30.0, 1e5])
+def test_negative_binomial_agrees_with_scipy(mean, shape):
+    ours, theirs = NegativeBinomial(mean, shape), stats.nbinom(shape, shape / (shape + mean))
+    y = np.unique(np.floor([0.0, 1.0, 5.0, 0.9 * mean, mean, mean + 4.0 * ours.variance() ** 0.5]))
+    rounding = 1e-9 + 1e-15 * shape / mean  # what SciPy loses of 1 - p
+    np.testing.assert_allclose(ours.logpmf(y), theirs.logpmf(y), rtol=10.0 * rounding)
+    np.testing.assert_allclose(ours.cdf(y), theirs.cdf(y), rtol=rounding, atol=1e-290)
+    np.testing.assert_allclose(ours.ccdf(y), theirs.sf(y), rtol=rounding, atol=1e-290)
+    np.testing.assert_array_equal(ours.icdf(LEVELS), theirs.ppf(LEVELS))
+
+
+NEGATIVE = [(0, 1e4, 200.0), (2000, 2.0, 5.0), (3, 1e-5, 1e6), (50, 1e4, 40.0)]
+
+
+@for_each(("y", "mean", "shape"), NEGATIVE)
+def test_the_tails_of_negative_binomial_agree_with_forty_digits(y, mean, shape):
+    with mpmath.workdps(40):
+        q = mpmath.mpf(mean) / (mpmath.mpf(shape) + mpmath.mpf(mean))
+        lower = mpmath.betainc(shape, y + 1, 0, 1 - q, regularized=True)
+        upper = mpmath.betainc(y + 1, shape, 0, q, regularized=True)
+        expected = float(mpmath.log(lower)), float(mpmath.log(upper))
+    assert NegativeBinomial(mean, shape).logcdf(y) == pytest.approx(expected[0], rel=1e-10)
+    assert NegativeBinomial(mean, shape).logccdf(y) == pytest.approx(expected[1], rel=1e-10)
 
 
 @for_each("y", [0, 3, 2000])

@@ -45,6 +45,15 @@ TABLE = {
     "gamma, nearly without noise": Case(
         likelihoods.Gamma(1e5), NEAR, np.log(NEAR), 0.003, (1e-12, 0.01, 0.2), 1e-5
     ),
+    "log-normal": Case(
+        likelihoods.LogNormal(0.3), POSITIVE, np.log(POSITIVE), 0.5, (1e-12, 0.04, 1.0, 25.0)
+    ),
+    "negative binomial": Case(
+        likelihoods.NegativeBinomial(2.5), COUNTS, np.log(COUNTS + 0.5), 0.3, (1e-12, 0.04, 1.0)
+    ),
+    "negative binomial, nearly poisson": Case(
+        likelihoods.NegativeBinomial(1e6), COUNTS, np.log(COUNTS + 0.5), 0.1, (1e-12, 0.04, 1.0)
+    ),
     "poisson": Case(
         likelihoods.Poisson(), COUNTS, np.log(COUNTS + 0.5), 0.1, (1e-12, 0.04, 1.0, 25.0)
     ),
@@ -122,6 +131,51 @@ def test_the_curvature_of_a_step_is_positive(case):
             step = case.likelihood.d1(case.y, a) / weight
             gain = case.likelihood.log_prob(case.y, a + step) - case.likelihood.log_prob(case.y, a)
             assert np.all(gain >= 0.0)
+
+
+def expected_square(likelihood, a):
+    """E score^2 given a: over quantiles at p = exp(-s) and 1 - p, or over counts one by one."""
+    given = likelihood.predict(a, 0.0)
+    if not isinstance(given, distributions.Continuous):
+        last = 1 if isinstance(likelihood, likelihoods.Bernoulli) else 4000
+        y = np.arange(last + 1.0)[:, None]
+        return np.sum(given.pmf(y) * likelihood.score(y, a) ** 2, axis=1)
+    edges = np.concatenate([np.log(2.0) + np.linspace(0.0, 7.0, 36), np.arange(9.0, 80.0, 4.0)])
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    half = 0.5 * np.diff(edges)[:, None]
+    p = np.exp(-(edges[:-1, None] + half * (1.0 + nodes))).reshape(-1, 1)
+    w = (half * weights).reshape(-1, 1) * p
+    sides = (likelihood.score(q(p), a) ** 2 for q in (given.icdf, given.iccdf))
+    return sum(np.sum(w * side, axis=1) for side in sides)
+
+
+@every_case
+def test_the_information_is_the_expected_square_of_the_score(case):
+    likelihood = case.likelihood
+    found = likelihood.information(A)
+    np.testing.assert_allclose(found, expected_square(likelihood, A), rtol=2e-7, atol=1e-15)
+    crude = likelihoods.Likelihood.information(likelihood, A)
+    np.testing.assert_allclose(found, crude, rtol=0.3, atol=0.02)
+
+
+@every_case
+def test_rows_may_have_their_own_parameters(case):
+    if not case.likelihood.names:
+        return
+    theta = case.likelihood.theta[:, None] + 0.1 * np.arange(4.0)
+    likelihood = case.likelihood.with_parameters(theta)
+    alone = [case.likelihood.with_parameters(t) for t in theta.T]
+    prediction = likelihood.predict(A, 0.3)
+    for i, one in enumerate(alone):
+        y, a = case.y[i], A[i]
+        np.testing.assert_allclose(likelihood.log_prob(case.y, A)[i], one.log_prob(y, a), 1e-12)
+        np.testing.assert_allclose(likelihood.score(case.y, A)[:, i], one.score(y, a), 1e-9)
+        expected = [one.d1(y, a), *one.parameter_derivatives(y, a)[0]]
+        np.testing.assert_allclose(one.score(y, a), expected, rtol=1e-12)
+        np.testing.assert_allclose(likelihood.information(A)[:, i], one.information(a), 1e-9)
+        np.testing.assert_allclose(
+            prediction.log_prob(case.y)[i], one.predict(a, 0.3).log_prob(y), 1e-9
+        )
 
 
 @every_case
@@ -281,6 +335,8 @@ def test_what_can_be_observed_passes_the_check(case):
         (likelihoods.Bernoulli(), [0.0, 2.0], "y is 2 in row 1; it must be 0 or 1"),
         (likelihoods.Gamma(), [1.0, 3.0, 0.0], "y is 0 in row 2; .* positive targets. Leave"),
         (likelihoods.Gamma(), [np.nan], "y is nan in row 0"),
+        (likelihoods.LogNormal(), [1.0, -1.0], "y is -1 in row 1; .* positive targets"),
+        (likelihoods.NegativeBinomial(), [3.0, 0.5], "y is 0.5 in row 1; .* counts"),
         (likelihoods.Poisson(), [3.0, 0.5], "y is 0.5 in row 1; .* counts"),
         (likelihoods.Poisson(), [-1.0], "y is -1 in row 0"),
         (likelihoods.Categorical(3), [0.0, 3.0], "y is 3 in row 1; .* 0 to 2"),
@@ -298,6 +354,8 @@ def test_what_cannot_be_observed_is_named(likelihood, y, message):
         (likelihoods.StudentT, "scale"),
         (likelihoods.StudentT, "degrees_of_freedom"),
         (likelihoods.Gamma, "shape"),
+        (likelihoods.LogNormal, "noise_variance"),
+        (likelihoods.NegativeBinomial, "shape"),
     ],
 )
 @for_each("value", [0.0, -1.0, np.nan, np.inf])
@@ -327,6 +385,14 @@ def test_the_others_agree_with_scipy():
     )
     np.testing.assert_allclose(
         likelihoods.Poisson().log_prob(COUNTS, a), stats.poisson.logpmf(COUNTS, np.exp(a)), 1e-13
+    )
+    np.testing.assert_allclose(
+        likelihoods.LogNormal(0.3).log_prob(y, a), stats.lognorm.logpdf(y, 0.3**0.5, 0, np.exp(a))
+    )
+    np.testing.assert_allclose(
+        likelihoods.NegativeBinomial(2.5).log_prob(COUNTS, a),
+        stats.nbinom.logpmf(COUNTS, 2.5, 2.5 / (2.5 + np.exp(a))),
+        rtol=1e-12,
     )
     np.testing.assert_allclose(
         likelihoods.StudentT(2.0, 3.0).log_prob(y, a), stats.t.logpdf(y, 3.0, a, 2.0), 1e-13

@@ -10,8 +10,10 @@ from posterity.distributions.counts import CountDistribution
 from posterity.distributions.discrete import Discrete
 from posterity.distributions.gamma import Gamma
 from posterity.distributions.general_normal import GeneralNormal
+from posterity.distributions.log_normal import LogNormal
 from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
+from posterity.distributions.negative_binomial import NegativeBinomial, NegativeBinomialLogNormal
 from posterity.distributions.normal import Normal
 from posterity.distributions.partitioned import Partitioned
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
@@ -31,9 +33,12 @@ __all__ = [
     "Distribution",
     "Gamma",
     "GeneralNormal",
+    "LogNormal",
     "Mixture",
     "MonotoneMap",
     "MultivariateNormal",
+    "NegativeBinomial",
+    "NegativeBinomialLogNormal",
     "Normal",
     "Partitioned",
     "Poisson",

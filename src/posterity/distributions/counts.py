@@ -13,6 +13,7 @@ from posterity.distributions.univariate import Univariate
 _SUMMED = 200  # counts from here on are so dense that their sum is an integral
 _LEVELS = np.array([1e-16, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4])
 _LARGEST = 1e300
+_LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell, and normal
 
 
 class CountDistribution(Univariate):
@@ -121,3 +122,10 @@ class CountDistribution(Univariate):
             below = (middle < 0.0) | ~reached(np.maximum(middle, 0.0))
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.where(done & sought, high, np.inf)
+
+
+def draw_counts(rate: Array, rng: np.random.Generator) -> Array:
+    """Draw counts as float64, by the normal limit where doubles cannot resolve them."""
+    small = rng.poisson(np.minimum(rate, _LARGEST_DRAWN)).astype(np.float64)
+    large = np.rint(rng.normal(rate, np.sqrt(rate)))
+    return np.where(rate <= _LARGEST_DRAWN, small, large)

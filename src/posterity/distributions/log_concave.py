@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from posterity.arrays import Array
 
-LogFunction = Callable[[Array, Array], Array]
+LogFunction = Callable[..., Array]
 
 _LEGENDRE_NODES, _LEGENDRE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 _DROPS = np.array([1e-4, 0.005, 0.1, 0.6, 2.5, 7.0, 16.0, 37.0])
@@ -26,15 +26,20 @@ _LOG_SQRT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
 
 def log_expect(
-    log_g: LogFunction, d1: LogFunction, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    log_g: LogFunction,
+    d1: LogFunction,
+    y: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    *shapes: ArrayLike,
 ) -> Array:
     """log of the integral of exp(log_g(y, a)) N(a | mean, variance) da, elementwise.
 
     Parameters
     ----------
     log_g, d1 : callable
-        A function of y and a that is concave in a, and its derivative in a.
-    y, mean, variance : array-like
+        A function of y, a and the shapes that is concave in a, and its derivative in a.
+    y, mean, variance, *shapes : array-like
         Broadcast to one batch.
 
     Examples
@@ -43,10 +48,16 @@ def log_expect(
     18.0
     """
 
-    def log_total(y: Array, m: Array, v: Array) -> tuple[Array]:
-        return (logsumexp(place_nodes(log_g, d1, y, m, v)[1], axis=0),)
+    def log_total(y: Array, m: Array, v: Array, *own: Array) -> tuple[Array]:
+        def log_g_of_block(y: Array, a: Array) -> Array:
+            return log_g(y, a, *own)
 
-    return evaluate_in_blocks(log_total, y, mean, variance)[0]
+        def d1_of_block(y: Array, a: Array) -> Array:
+            return d1(y, a, *own)
+
+        return (logsumexp(place_nodes(log_g_of_block, d1_of_block, y, m, v)[1], axis=0),)
+
+    return evaluate_in_blocks(log_total, y, mean, variance, *shapes)[0]
 
 
 def evaluate_in_blocks(

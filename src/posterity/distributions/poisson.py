@@ -9,11 +9,10 @@ from scipy.special import gammaln
 
 from posterity.arrays import Array
 from posterity.distributions import base, log_concave, parameters, special
-from posterity.distributions.counts import CountDistribution
+from posterity.distributions.counts import CountDistribution, draw_counts
 
 _LARGEST_LOG = 700.0
 _FAR = 50.0
-_LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell, and normal
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -49,7 +48,7 @@ class Poisson(CountDistribution):
     def sample(
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
     ) -> NDArray[Any]:
-        return _draw_counts(np.broadcast_to(self.rate, base.draw_shape(shape, self.shape)), rng)
+        return draw_counts(np.broadcast_to(self.rate, base.draw_shape(shape, self.shape)), rng)
 
     def _typical_count(self) -> Array:
         return self.rate
@@ -110,7 +109,7 @@ class PoissonLogNormal(CountDistribution):
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
     ) -> NDArray[Any]:
         log_rate = rng.normal(self.location, self.scale, base.draw_shape(shape, self.shape))
-        return _draw_counts(np.exp(np.minimum(log_rate, _LARGEST_LOG)), rng)
+        return draw_counts(np.exp(np.minimum(log_rate, _LARGEST_LOG)), rng)
 
     def _typical_count(self) -> Array:
         return np.exp(np.minimum(self.location, _LARGEST_LOG))
@@ -134,13 +133,6 @@ class PoissonLogNormal(CountDistribution):
         for rows, log_g, slope in sides:
             log_p[rows] = log_concave.log_expect(log_g, slope, y[rows], m[rows], v[rows])
         return below, log_p
-
-
-def _draw_counts(rate: Array, rng: np.random.Generator) -> Array:
-    """Draw counts as float64, by the normal limit where doubles cannot resolve them."""
-    small = rng.poisson(np.minimum(rate, _LARGEST_DRAWN)).astype(np.float64)
-    large = np.rint(rng.normal(rate, np.sqrt(rate)))
-    return np.where(rate <= _LARGEST_DRAWN, small, large)
 
 
 def _log_mass(y: Array, a: Array) -> Array:

@@ -3,8 +3,21 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import digamma, gammainc, gammaincc, gammaincinv, gammaln, xlogy
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import (
+    betainc,
+    betaincc,
+    betaln,
+    digamma,
+    expit,
+    gammainc,
+    gammaincc,
+    gammaincinv,
+    gammaln,
+    log_expit,
+    polygamma,
+    xlogy,
+)
 
 from posterity import quadrature
 from posterity.arrays import Array
@@ -15,6 +28,7 @@ TINY = 1e-280
 _SERIES_LIMIT = 1e5
 _NEWTON_STEPS = 6
 _SMALL, _TERMS = 0.1, 12  # below, so many terms of the exponential series suffice
+_STEEP = 30.0  # logits beyond which nothing cancels
 _LARGE = 20.0  # from here on four terms of the asymptotic series suffice
 
 
@@ -110,12 +124,61 @@ def _refine_by_newton(a: Array, p: Array, start: Array) -> Array:
     return x
 
 
-def log_less_digamma(a: float) -> float:
+def log_less_digamma(a: ArrayLike) -> Array:
     """log(a) - digamma(a), without cancellation at large a."""
-    if a < _LARGE:
-        return float(np.log(a) - digamma(a))
-    r = 1.0 / a**2
-    return float((0.5 + (1 / 12 - r * (1 / 120 - r * (1 / 252 - r / 240))) / a) / a)
+    x = np.asarray(a, dtype=np.float64)
+    b, c = np.maximum(x, _LARGE), np.minimum(x, _LARGE)
+    r = 1.0 / b**2
+    series = (0.5 + (1 / 12 - r * (1 / 120 - r * (1 / 252 - r / 240))) / b) / b
+    return np.where(x < _LARGE, np.log(c) - digamma(c), series)
+
+
+def trigamma_excess(a: Array) -> Array:
+    """trigamma(a) - 1 / a, without cancellation at large a."""
+    b, c = np.maximum(a, _LARGE), np.minimum(a, _LARGE)
+    r = 1.0 / b**2
+    series = r * (0.5 + (1 / 6 - r * (1 / 30 - r * (1 / 42 - r / 30))) / b)
+    return np.where(a < _LARGE, polygamma(1, c) - 1.0 / c, series)
+
+
+def log_logit_beta_density(a: Array, b: Array, z: Array) -> Array:
+    """log of x^a (1 - x)^b / B(a, b) at x = 1 / (1 + exp(-z)): the density of a beta's logit."""
+    direct = a * log_expit(z) + b * log_expit(-z) - _log_beta(a, b)
+    large = (np.minimum(a, b) > _LARGE) & (np.abs(z) < _STEEP)
+
+    def from_gammas(a: Array, b: Array, z: Array) -> Array:
+        # two gamma variables and their sum: large terms cancel inside each of the three
+        s, x, rest = a + b, expit(z), expit(-z)
+        parts = log_gamma_density(a, s * x) + log_gamma_density(b, s * rest)
+        return parts - log_gamma_density(s, s) + np.log(s * x * rest)
+
+    return replace_where(direct, large, from_gammas, a, b, z)
+
+
+def _log_beta(a: Array, b: Array) -> Array:
+    """log B(a, b), without cancellation where one of them is large."""
+    few, many = np.minimum(a, b), np.maximum(np.maximum(a, b), _LARGE)
+    step = (many + few - 0.5) * np.log1p(few / many) - few + few * np.log(many)
+    series = gammaln(few) - step - _stirling_error(many + few) + _stirling_error(many)
+    return np.where(np.maximum(a, b) > _LARGE, series, betaln(a, b))
+
+
+def log_betainc(a: Array, b: Array, z: Array) -> Array:
+    """log I_x(a, b) at x = 1 / (1 + exp(-z)), also where the integral underflows."""
+    x = expit(z)
+    p, rest = betainc(a, b, x), betaincc(a, b, x)
+    return replace_where(log_probability(p, rest), p < TINY, _log_beta_tail, a, b, z)
+
+
+def _log_beta_tail(a: Array, b: Array, z: Array) -> Array:
+    """log I_x(a, b) for x far below a / (a + b): t = x exp(-u) under the integral."""
+    odds = np.exp(z)
+
+    def log_decay(u: Array) -> Array:
+        return (b - 1.0) * np.log1p(-odds * np.expm1(-u)) - a * u
+
+    tail = quadrature.log_integrate_tail(log_decay, a - (b - 1.0) * odds)
+    return log_logit_beta_density(a, b, z) - log_expit(-z) + tail
 
 
 def expm1_excess(d: Array) -> Array:

@@ -5,6 +5,8 @@ from posterity.likelihoods.bernoulli import Bernoulli
 from posterity.likelihoods.categorical import Categorical
 from posterity.likelihoods.coupled import Coupled
 from posterity.likelihoods.gamma import Gamma
+from posterity.likelihoods.log_normal import LogNormal
+from posterity.likelihoods.negative_binomial import NegativeBinomial
 from posterity.likelihoods.normal import Normal
 from posterity.likelihoods.poisson import Poisson
 from posterity.likelihoods.student_t import StudentT
@@ -16,6 +18,8 @@ __all__ = [
     "Coupled",
     "Gamma",
     "Likelihood",
+    "LogNormal",
+    "NegativeBinomial",
     "Normal",
     "Poisson",
     "StudentT",

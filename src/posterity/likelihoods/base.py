@@ -25,6 +25,7 @@ from posterity.arrays import Array
 from posterity.distributions import log_concave
 
 _NULL_STEPS = 200
+_LEVELS = (np.arange(400.0) + 0.5) / 400.0
 
 
 class LearnableParameters:
@@ -32,6 +33,7 @@ class LearnableParameters:
 
     A parameter that ``_learnable`` names may be None, which asks for it to be learned: ``tuned``
     sets it from the data and says between what to search. ``theta`` are the logs of all of them.
+    Of shape ``(P, *batch)`` it gives ``with_parameters`` values for each row.
     """
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
@@ -44,13 +46,13 @@ class LearnableParameters:
 
     @property
     def theta(self) -> Array:
-        """Logs of the learnable parameters, (P,)."""
-        return np.log([float(self._require_value(name)) for name in self.names])
+        """Logs of the learnable parameters, (P,), or ``(P, *batch)`` where rows have their own."""
+        return np.log(np.broadcast_arrays(*(self._numbers(name) for name in self.names)))
 
     def with_parameters(self, theta: Array) -> Self:
         """The same likelihood with other values of its parameters, given by their logs."""
-        changes = dict(zip(self.names, np.exp(theta).tolist(), strict=True))
-        return dataclasses.replace(self, **changes)
+        values = [value if np.ndim(value) else float(value) for value in np.exp(theta)]
+        return dataclasses.replace(self, **dict(zip(self.names, values, strict=True)))
 
     def search_start(self, y: Array, weights: Array) -> tuple[Self, Array]:
         """The likelihood at its start, and log bounds (P, 2): equal where a value was given."""
@@ -71,6 +73,11 @@ class LearnableParameters:
                 f"or give a value for {name}."
             )
         return value
+
+    def _numbers(self, name: str) -> Any:
+        """The value of a learnable parameter as a number, or as an array where rows differ."""
+        value = np.asarray(self._require_value(name), dtype=np.float64)
+        return value if value.ndim else float(value)
 
     def _check_positive(self, *names: str) -> None:
         """Raise where a parameter is given and is not positive and finite."""
@@ -143,6 +150,23 @@ class Likelihood(LearnableParameters, abc.ABC):
         batch = np.broadcast_shapes(np.shape(y), np.shape(a))
         none = np.empty((0, *batch))
         return none, none, none
+
+    def score(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Derivatives of ``log_prob`` in a and in the log of each parameter, (1 + P, ...).
+
+        The learnable parameters may be arrays that broadcast against y and a.
+        """
+        return np.stack([self.d1(y, a), *self.parameter_derivatives(y, a)[0]])
+
+    def information(self, a: ArrayLike) -> Array:
+        """Fisher information of a and of the log of each parameter, (1 + P, ...).
+
+        The expected square of each row of ``score``, when y is distributed as given a; what pairs
+        of them have in common is left out. This default averages over quantiles of y.
+        """
+        given = self.predict(a, 0.0)
+        y = given.icdf(_LEVELS.reshape(-1, *(1,) * len(given.shape)))
+        return np.mean(self.score(y, a) ** 2, axis=1)
 
     def log_partition(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike

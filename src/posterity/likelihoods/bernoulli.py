@@ -56,6 +56,9 @@ class Bernoulli(Likelihood):
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
         return -expit(_latent_in_favour(y, a)) * expit(-_latent_in_favour(y, a))
 
+    def information(self, a: ArrayLike) -> Array:
+        return -self.d2(1.0, a)[None]
+
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a) * -np.tanh(0.5 * np.asarray(a, dtype=np.float64))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import special
+from posterity.likelihoods import spread
 from posterity.likelihoods.base import Averaged
 
 END = 10.0
@@ -94,9 +95,18 @@ class Gamma(Averaged):
         return -self.d2(y, np.asarray(mean) - 0.5 * np.asarray(variance))
 
     def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        k, d1 = self._shape, self.d1(y, a)
-        value = k * (special.log_less_digamma(k) - special.expm1_excess(_log_ratio(y, a)))
+        d1, value = self.score(y, a)
         return value[None], d1[None], self.d2(y, a)[None]
+
+    def score(self, y: ArrayLike, a: ArrayLike) -> Array:
+        k = self._shape
+        value = k * (special.log_less_digamma(k) - special.expm1_excess(_log_ratio(y, a)))
+        return np.stack([self.d1(y, a), value])
+
+    def information(self, a: ArrayLike) -> Array:
+        k = np.asarray(self._shape)
+        of_shape = k**2 * special.trigamma_excess(k)
+        return np.stack(np.broadcast_arrays(k, of_shape, np.zeros(np.shape(a)))[:2])
 
     def predict(
         self, mean: ArrayLike, variance: ArrayLike
@@ -115,19 +125,14 @@ class Gamma(Averaged):
         return distributions.Mixture(components, log_w)
 
     def check(self, y: Array) -> None:
-        bad = np.flatnonzero(~(y > 0.0))
-        if bad.size:
-            raise ValueError(
-                f"y is {y[bad[0]]:g} in row {bad[0]}; a gamma likelihood needs positive targets. "
-                "Leave such rows out, or use a likelihood that allows them, such as Normal."
-            )
+        spread.require_positive(y, "gamma")
 
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         return float(np.log(np.average(y, weights=weights))), _log_scatter(y, weights)
 
     @property
-    def _shape(self) -> float:
-        return float(self._require_value("shape"))
+    def _shape(self) -> Any:
+        return self._numbers("shape")
 
     def _limit_shape(self, v: Array) -> Array:
         """The shape of components wide enough for the nodes to resolve."""

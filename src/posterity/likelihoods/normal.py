@@ -66,9 +66,14 @@ class Normal(Likelihood):
     def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
         if not self.names:
             return super().parameter_derivatives(y, a)
+        return self.score(y, a)[1:], -self.d1(y, a)[None], -self.d2(y, a)[None]
+
+    def score(self, y: ArrayLike, a: ArrayLike) -> Array:
         r, sigma2 = np.subtract(y, a), self._sigma2()
-        value = 0.5 * (r**2 / sigma2 - 1.0)
-        return value[None], -self.d1(y, a)[None], -self.d2(y, a)[None]
+        return np.stack([r / sigma2, 0.5 * (r**2 / sigma2 - 1.0)])
+
+    def information(self, a: ArrayLike) -> Array:
+        return np.stack(np.broadcast_arrays(-self.d2(0.0, a), 0.5))
 
     def predict(self, mean: ArrayLike, variance: ArrayLike) -> distributions.Normal:
         return distributions.Normal(mean, np.sqrt(np.add(variance, self._sigma2())))

@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from posterity import distributions
 from posterity.arrays import Array
+from posterity.likelihoods import spread
 from posterity.likelihoods.base import Averaged
 
 _LARGEST_LOG = 700.0  # exp(700) is a number
@@ -42,6 +43,9 @@ class Poisson(Averaged):
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a)
 
+    def information(self, a: ArrayLike) -> Array:
+        return _rate(a)[None]
+
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
@@ -61,24 +65,10 @@ class Poisson(Averaged):
         return distributions.PoissonLogNormal(m, np.sqrt(v))
 
     def check(self, y: Array) -> None:
-        bad = np.flatnonzero(~((y >= 0.0) & (y == np.floor(y)) & np.isfinite(y)))
-        if bad.size:
-            raise ValueError(
-                f"y is {y[bad[0]]:g} in row {bad[0]}; a Poisson likelihood needs counts, 0, 1, 2 "
-                "and so on. Leave such rows out, or use a likelihood that allows them."
-            )
+        spread.require_counts(y, "Poisson")
 
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
-        events, rows = float(weights @ y), float(np.sum(weights))
-        if events > 0.0:
-            rate = events / rows
-            # Of rows that differ in what explains them, one tells less of their mean than its own
-            # count would: as much as counts scatter.
-            scatter = float(weights @ (y / rate - 1.0) ** 2) / rows
-            return float(np.log(rate)), max(1.0 / rate, scatter)
-        # Rows without an event tell no rate. Half an event stands for them, and the prior is what
-        # it tells: no worth of a row can be taken from rows that tell nothing.
-        return float(np.log(0.5 / rows)), 2.0
+        return spread.fit_rate(y, weights)
 
 
 def _rate(a: ArrayLike) -> Array:

@@ -1,6 +1,7 @@
 """How widely observations scatter, where the search for a likelihood's parameters begins."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity.arrays import Array
 
@@ -29,6 +30,41 @@ def median(y: Array, weights: Array) -> float:
     last = len(y) - 1
     low, high = (min(int(np.searchsorted(reached, half, side=s)), last) for s in ("left", "right"))
     return 0.5 * float(y[order[low]] + y[order[high]])
+
+
+def fit_rate(y: Array, weights: Array) -> tuple[float, float]:
+    """Log of the mean of counts, and the variance that one row leaves it."""
+    events, rows = float(weights @ y), float(np.sum(weights))
+    if events > 0.0:
+        rate = events / rows
+        # Of rows that differ in what explains them, one tells less of their mean than its own
+        # count would: as much as counts scatter.
+        scatter = float(weights @ (y / rate - 1.0) ** 2) / rows
+        return float(np.log(rate)), max(1.0 / rate, scatter)
+    # Rows without an event tell no rate. Half an event stands for them, and the prior is what
+    # it tells: no worth of a row can be taken from rows that tell nothing.
+    return float(np.log(0.5 / rows)), 2.0
+
+
+def require_positive(y: Array, kind: str) -> None:
+    """Raise where y is not positive."""
+    _refuse(y, ~(y > 0.0), f"a {kind} likelihood needs positive targets", ", such as Normal")
+
+
+def require_counts(y: Array, kind: str) -> None:
+    """Raise where y is not a count."""
+    wrong = ~((y >= 0.0) & (y == np.floor(y)) & np.isfinite(y))
+    _refuse(y, wrong, f"a {kind} likelihood needs counts, 0, 1, 2 and so on", "")
+
+
+def _refuse(y: Array, wrong: NDArray[np.bool_], need: str, example: str) -> None:
+    """Name the first wrong row."""
+    bad = np.flatnonzero(wrong)
+    if bad.size:
+        raise ValueError(
+            f"y is {y[bad[0]]:g} in row {bad[0]}; {need}. Leave such rows out, or use a "
+            f"likelihood that allows them{example}."
+        )
 
 
 def _fall_back_on_size(deviation: float, y: Array) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
+from scipy.special import logsumexp, polygamma
 
 from posterity import distributions, validation
 from posterity.arrays import Array
@@ -20,6 +20,7 @@ from posterity.likelihoods.base import Likelihood
 MIN_DEGREES_OF_FREEDOM = 2.34  # the deviation is half of the 90 % interval (decision 0058)
 _MOST_FREEDOM = 1e3  # next to normal
 _TYPICAL_FREEDOM = 4.0
+_MANY_DEGREES = 1e5  # from here on the terms of their information cancel
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
 
@@ -93,15 +94,32 @@ class StudentT(Likelihood):
         u, D = self._residual(y, a)
         nu, s = self._nu, self._scale
         in_q = (nu + 1.0) * np.stack(  # q = nu scale^2
-            [0.5 * u**2 / D, -nu * u / D**2 / s, nu * (nu - 3.0 * u**2) / D**3 / s**2]
+            [-nu * u / D**2 / s, nu * (nu - 3.0 * u**2) / D**3 / s**2]
         )
+        in_nu = in_q + np.stack([nu * u / D / s, nu * (u**2 - nu) / D**2 / s**2])
+        second, third = np.stack([2.0 * in_q, in_nu], axis=1)
+        return self.score(y, a)[1:], second, third
+
+    def score(self, y: ArrayLike, a: ArrayLike) -> Array:
+        u, D = self._residual(y, a)
+        nu, in_q = self._nu, (self._nu + 1.0) * (0.5 * u**2 / D)
         half_step = special.digamma_half_step(np.asarray(0.5 * nu))
         value = 0.5 * nu * (half_step - np.log1p(u**2 / nu)) - 0.5
-        in_nu = in_q + np.stack([value, nu * u / D / s, nu * (u**2 - nu) / D**2 / s**2])
-        in_scale = 2.0 * in_q
-        in_scale[0] -= 1.0
-        first, second, third = np.stack([in_scale, in_nu], axis=1)
-        return first, second, third
+        return np.stack([(nu + 1.0) * u / D / self._scale, 2.0 * in_q - 1.0, in_q + value])
+
+    def information(self, a: ArrayLike) -> Array:
+        """As of all likelihoods; the scale and the degrees of freedom are correlated.
+
+        The information that log scale and log degrees of freedom share is
+        -2 nu / ((nu + 1) (nu + 3)), which is not among the rows.
+        """
+        nu, s = np.asarray(self._nu, dtype=np.float64), np.asarray(self._scale, dtype=np.float64)
+        of_a = (nu + 1.0) / (nu + 3.0) / s**2 + np.zeros(np.shape(a))
+        few = np.minimum(nu, _MANY_DEGREES)
+        steps = 0.25 * (polygamma(1, 0.5 * few) - polygamma(1, 0.5 * few + 0.5))
+        closed = few**2 * steps - 0.5 * few * (few + 5.0) / ((few + 1.0) * (few + 3.0))
+        of_nu = np.where(nu < _MANY_DEGREES, closed, 3.5 / nu**2)
+        return np.stack(np.broadcast_arrays(of_a, 2.0 * nu / (nu + 3.0), of_nu))
 
     def predict(
         self, mean: ArrayLike, variance: ArrayLike
@@ -116,7 +134,7 @@ class StudentT(Likelihood):
     ) -> tuple[Array, ...]:
         v, r = np.asarray(variance, dtype=np.float64)[..., None], np.subtract(y, mean)[..., None]
         log_u, log_w = precision_nodes(self._nu)
-        V = v + self._scale**2 * np.exp(-log_u)
+        V = v + np.asarray(self._scale)[..., None] ** 2 * np.exp(-log_u)
         log_terms = log_w - 0.5 * (r**2 / V + np.log(V) + _LOG_2PI)
         log_Z = logsumexp(log_terms, axis=-1)
         share = np.exp(log_terms - log_Z[..., None])
@@ -134,12 +152,12 @@ class StudentT(Likelihood):
         return centre + value, variance
 
     @property
-    def _scale(self) -> float:
-        return float(self._require_value("scale"))
+    def _scale(self) -> Any:
+        return self._numbers("scale")
 
     @property
-    def _nu(self) -> float:
-        return float(self._require_value("degrees_of_freedom"))
+    def _nu(self) -> Any:
+        return self._numbers("degrees_of_freedom")
 
     def _residual(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
         """u = (y - a) / scale and nu + u^2, in the log of which log_prob falls.
