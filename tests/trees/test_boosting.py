@@ -1,19 +1,20 @@
 """Boosted steps: screening, the optimum of the sides, and rounds."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 from support.for_each import for_each
 
+from posterity.trees.boosting import candidates
 from posterity.trees.boosting import rounds as boosting
 from posterity.trees.boosting import softmax as boosting_softmax
 from posterity.trees.boosting import training as boosting_fit
 from posterity.trees.boosting import two_classes as boosting_two_classes
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.screening import RowCounts, StepScreen
+from posterity.trees.boosting.growing import Grower
+from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting.packing import RowCounts
 from posterity.trees.boosting.softmax import SoftmaxRows
 from posterity.trees.boosting.two_classes import TwoClasses
 from posterity.trees.families import columns, projections
@@ -50,12 +51,20 @@ def boosted(X, y, n_rounds=15, weights=None, kind=TwoClasses, **options):
     rows = rows_at(kind, y, np.ones(len(y)) if weights is None else weights)
     n_jobs = options.pop("n_jobs", None)
     rules = boosting.BoostingRules(n_rounds, **options)
-    return catalogue, boosting.boost(catalogue, codes, rows, rules, n_jobs=n_jobs)
+    tests, offset = candidates.CodedTests(catalogue, codes, n_jobs), rows.latents[0].copy()
+    return catalogue, boosting.boost(tests, rows, offset, rules)
 
 
-def screened(codes, rows, n_jobs=None):
-    with StepScreen.open(codes, rows.weights, n_jobs) as screen:
-        return screen.gains(rows.derivatives(), rows.screening_precision)
+def screened(codes, rows):
+    """What the best step of each test gains."""
+    slopes, curvatures = (np.column_stack(x) for x in zip(*rows.derivatives(), strict=True))
+    rules = TreeRules(max_depth=1, prior_precision=rows.screening_precision)
+    with Grower.open(codes) as grower:
+        trees = [
+            grower.grow(slopes, curvatures, rows.weights, rules, None, np.array([j]))
+            for j in range(len(codes))
+        ]
+    return np.concatenate([tree.gains for tree in trees])
 
 
 # Derivatives
@@ -108,11 +117,15 @@ def test_gains_are_those_of_one_newton_step(kind, n_classes, weighted, n_columns
     _, codes = laid_out(X)
     gains, precision = screened(codes, rows), rows.screening_precision
     derivatives = list(rows.derivatives())
-    for j, c in itertools.product(range(n_columns), (0, 17, 100, 254)):
-        left = codes[j] <= c
-        sides = [(weights * side, g, h) for side in (left, ~left) for g, h in derivatives]
-        expected = sum(0.5 * (w @ g) ** 2 / (w @ h + precision) for w, g, h in sides)
-        np.testing.assert_allclose(gains[j, c], expected, rtol=1e-5, atol=1e-6)
+
+    def worth(side):
+        sums = [((weights * side) @ g, (weights * side) @ h + precision) for g, h in derivatives]
+        return sum(0.5 * G**2 / H for G, H in sums)
+
+    for j in range(n_columns):
+        cuts = [codes[j] <= c for c in np.unique(codes[j])]
+        expected = max(worth(left) + worth(~left) for left in cuts) - worth(np.ones(300))
+        np.testing.assert_allclose(gains[j], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_screening_a_softmax_of_two_classes_is_screening_two_classes():
@@ -128,7 +141,8 @@ def test_sums_have_room_however_large_weights_are():
     rng = np.random.default_rng(0)
     slopes, curvatures = rng.normal(size=50), rng.exponential(size=50)
     for weights in (np.full(50, 2.0**27), np.full(50, 5e6), np.full(50, 1e-200), np.ones(50)):
-        words, g_unit, h_unit = RowCounts.from_weights(weights).pack(slopes, curvatures)
+        counts, rows = RowCounts.from_weights(weights), np.arange(50)
+        words, ((g_unit, h_unit),) = counts.pack(slopes[:, None], curvatures[:, None], rows)
         total = int(np.sum(words))
         G, H = (total >> 32) * g_unit, (total & (2**32 - 1)) * h_unit
         np.testing.assert_allclose(G, weights @ slopes, rtol=1e-6)
@@ -145,16 +159,6 @@ def test_a_whole_weight_screens_as_repeated_rows_to_the_last_bit():
     np.testing.assert_array_equal(
         once, screened(repeated, rows_at(TwoClasses, y[again], np.ones(len(again))))
     )
-
-
-def test_threads_screen_the_same(monkeypatch):
-    monkeypatch.setattr("posterity.trees.boosting.screening._WORTH_A_THREAD", 10)
-    X, y = problem(n_columns=11)
-    _, codes = laid_out(X)
-    rows = rows_at(TwoClasses, y, np.ones(300))
-    with StepScreen.open(codes, rows.weights, 3) as screen:
-        assert len(screen.blocks) == 3
-    np.testing.assert_array_equal(screened(codes, rows, 3), screened(codes, rows, 1))
 
 
 # The optimum of the sides
@@ -316,19 +320,18 @@ def test_the_first_rounds_of_a_long_training_are_a_short_one():
         )
 
 
+def best_step(codes, rows, selection):
+    catalogue = Catalogue(None, np.arange(len(codes))[:, None], np.zeros((len(codes), 255)))
+    with candidates.CodedTests(catalogue, codes, None).open(selection) as finder:
+        return finder.find(rows).left
+
+
 def test_the_choice_by_one_newton_step_is_nearly_the_full_one():
     X, y = problem(n=120, n_columns=4, seed=4)
     _, codes = laid_out(X)
     rows, ratios = rows_at(TwoClasses, y, np.ones(120)), []
     for _ in range(12):
-        with StepScreen.open(codes, rows.weights, None) as screen:
-            quick, full = (
-                codes[test] <= code
-                for test, code in (
-                    boosting._find_best_by_one_step(screen, rows),
-                    boosting._find_best_by_optimum(screen, rows),
-                )
-            )
+        quick, full = (best_step(codes, rows, kind) for kind in ("one_step", "full"))
         ratios.append(rows.gain(quick, rows.optimum(quick)) / rows.gain(full, rows.optimum(full)))
         rows.move(quick, rows.optimum(quick))
     assert max(ratios) <= 1.0 + 1e-9
@@ -340,9 +343,8 @@ def test_the_best_of_all_is_chosen_by_full_optimisation():
     X, y = problem(n=50, n_columns=2)
     _, codes = laid_out(X)
     rows = rows_at(TwoClasses, y, np.ones(50))
-    with StepScreen.open(codes, rows.weights, None) as screen:
-        test, code = boosting._find_best_by_optimum(screen, rows)
-    best = rows.gain(codes[test] <= code, rows.optimum(codes[test] <= code))
+    left = best_step(codes, rows, "full")
+    best = rows.gain(left, rows.optimum(left))
     for row in codes:
         for c in np.unique(row)[:-1]:
             assert rows.gain(row <= c, rows.optimum(row <= c)) <= best
@@ -417,19 +419,28 @@ def test_few_thresholds_lie_evenly_among_the_answers():
 # A whole fit
 
 
+def fit_steps(X, y, weights, options, rng):
+    given = boosting_fit.GivenRows(X, y, weights)
+    return boosting_fit.fit_boosted_steps(columns.Columns(), given, options, rng)
+
+
 def test_held_out_rows_choose_the_number_of_rounds_and_all_rows_are_used():
     X, y = problem(n=400)
     options = boosting_fit.BoostingOptions(
         boosting.BoostingRules(200, patience=5), validation_fraction=0.3
     )
     weights, rng = np.ones(400), np.random.default_rng
-    found = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, options, rng(0))
+    found = boosting_fit.fit_boosted_steps(
+        columns.Columns(), boosting_fit.GivenRows(X, y, weights), options, rng(0)
+    )
     best = int(np.argmax(found.scores))
     assert 0 < len(found.boosted.steps) == best < 200
     assert len(found.scores) == best + 5 + 1
     assert "held out" in found.boosted.stop_reason
     plain = boosting_fit.BoostingOptions(boosting.BoostingRules(best))
-    again = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, plain, rng(1))
+    again = boosting_fit.fit_boosted_steps(
+        columns.Columns(), boosting_fit.GivenRows(X, y, weights), plain, rng(1)
+    )
     np.testing.assert_array_equal(found.boosted.steps.values, again.boosted.steps.values)
     np.testing.assert_allclose(found.boosted.log_likelihood, again.boosted.log_likelihood)
 
@@ -442,9 +453,11 @@ def test_a_row_of_weight_zero_is_absent():
         boosting_fit.BoostingOptions(boosting.BoostingRules(10)),
         np.random.default_rng(0),
     )
-    found = boosting_fit.fit_boosted_steps(columns.Columns(), X, y, weights, options, rng)
+    found = boosting_fit.fit_boosted_steps(
+        columns.Columns(), boosting_fit.GivenRows(X, y, weights), options, rng
+    )
     alone = boosting_fit.fit_boosted_steps(
-        columns.Columns(), X[:60], y[:60], np.ones(60), options, rng
+        columns.Columns(), boosting_fit.GivenRows(X[:60], y[:60], np.ones(60)), options, rng
     )
     np.testing.assert_array_equal(found.boosted.steps.thresholds, alone.boosted.steps.thresholds)
     np.testing.assert_array_equal(found.boosted.steps.values, alone.boosted.steps.values)

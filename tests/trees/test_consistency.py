@@ -102,6 +102,37 @@ def test_boosted_steps_of_a_fit_are_consistent(family):
     model.truncate(0).check_consistency()
 
 
+@for_each("family", FAMILIES)
+@for_each("growth", ["oblivious", "leaf"])
+def test_boosted_trees_of_a_fit_are_consistent(family, growth):
+    model = posterity.BoostedTreesClassifier(
+        5, splits=family, max_features=20, growth=growth, max_leaf_nodes=8, cv=2, random_state=0
+    )
+    model.check_consistency()
+    model.fit(X, Y).check_consistency()
+    model.truncate(0).check_consistency()
+
+
+def bad_boosted_trees():
+    model = posterity.BoostedTreesClassifier(5, cv=2, categorical_features=[1], random_state=0)
+    model.fit(X.round(), Y).check_consistency()
+    grown, levels = model.trees_, model.levels_
+    yield with_attribute(model, "trees_", "trees")
+    yield with_attribute(model, "trees_", changed(grown, offset=grown.offset[:, :1]))
+    yield with_attribute(model, "trees_", changed(grown, tests=written(grown.tests, 0, 9)))
+    yield with_attribute(model, "calibration_", None)
+    yield with_attribute(model, "calibration_", changed(model.calibration_, sharpness=-1.0))
+    yield with_attribute(model, "levels_", None)
+    yield with_attribute(model, "levels_", "levels")
+    yield with_attribute(model, "levels_", changed(levels, columns=(7,)))
+    yield with_attribute(model, "levels_", changed(levels, means=(levels.means[0][1:],)))
+    yield with_attribute(model, "n_features_in_", 4)
+
+
+def test_boosted_trees_whose_parts_do_not_fit_are_refused():
+    assert_refused(enumerate(bad_boosted_trees()))
+
+
 @for_each("cls", [posterity.RandomForestClassifier, posterity.LogitBoostClassifier])
 def test_missing_values_have_tests_of_their_own_that_are_consistent(cls):
     model = cls(random_state=0).fit(HOLED, Y)

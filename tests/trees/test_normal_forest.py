@@ -84,8 +84,9 @@ def test_members_are_the_leaves_with_smoothed_variances(grown):
     np.testing.assert_allclose(forest.members(X)[1], expected, rtol=1e-12)
 
 
-def test_rows_are_judged_by_trees_that_have_not_seen_them(grown):
+def test_rows_are_judged_by_trees_that_have_not_seen_them():
     X, Y = problem()
+    grown = fitted(X, Y, sharpness=1.7)
     found, forest = grown.forest.apply(X), grown.forest
     mean, std, root = forest.leaves.mean[found], forest.members(X)[1], forest.sharpness**0.5
     used = np.ones((200, 12), dtype=bool)
@@ -170,15 +171,54 @@ def test_the_gradient_of_the_loss_is_its_slope(own):
     w = rng.random(40)
     places, y, pooled = found.astype(np.int32), rng.normal(size=(40, 2)), np.array([0.5, 2.0])
     members = TreePredictions.from_leaves(leaves, leaves, places, y, w, own * w, pooled)
-    x, step = np.array([0.3, 0.5]), 1e-6
+    x, step, ratio = np.array([0.3, 0.5]), 1e-6, rng.uniform(0.5, 1.0, size=(40, 1))
     slopes = [
-        (members.loss(x + d)[0] - members.loss(x - d)[0]) / (2 * step) for d in step * np.eye(2)
+        (members.loss(x + d, ratio)[0] - members.loss(x - d, ratio)[0]) / (2 * step)
+        for d in step * np.eye(2)
     ]
-    np.testing.assert_allclose(members.loss(x)[1], slopes, rtol=1e-6)
-    pooled, s, beta = normal_tuning.learn_normal_tuning(members, None, None)
+    np.testing.assert_allclose(members.loss(x, ratio)[1], slopes, rtol=1e-6)
+    learned = normal_tuning.learn_normal_tuning(members, 6, None, None)
+    pooled, s, beta = learned[:3]
     square = members.used[..., None] * (members.target - members.leaves.mean) ** 2
     np.testing.assert_allclose(pooled, (w @ square.sum(axis=0)) / (members.used @ w).sum())
     members = replace(members, pooled=pooled)
     grid = [[a, b] for a in np.geomspace(0.03, 100, 12) for b in np.geomspace(0.1, 10, 12)]
-    best = members.loss(np.log([s, beta]))[0]
-    assert best <= min(members.loss(np.log(point))[0] for point in grid) + 1e-6
+    ratio = learned.of_members(members.count_members()) / beta
+    best = members.loss(np.log([s, beta]), ratio)[0]
+    assert best <= min(members.loss(np.log(point), ratio)[0] for point in grid) + 1e-6
+
+
+def friedman(n, seed):
+    """Rows of a nonlinear function, and groups of six that share most of their place."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n // 6, dtype=np.int32), 6)
+    X = rng.random((n // 6, 5))[groups] + 0.05 * rng.normal(size=(n, 5))
+    f = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3]
+    return X, (f + 5 * X[:, 4] + rng.normal(size=n))[:, None], groups
+
+
+@for_each("n_trees", [1, 3, 12, 40, 200])
+@for_each("grouped", [False, True], ids=["rows", "groups"])
+def test_intervals_of_forests_of_any_size_hold(n_trees, grouped):
+    X, Y, groups = friedman(2400, seed=0)
+    X_new, Y_new, _ = friedman(2400, seed=1)
+    if grouped:
+        X, Y, groups = X[:900], Y[:900], groups[:900]
+    else:  # one row of each group
+        X, Y, groups = X[::6], Y[::6], None
+    family = Columns().adapt_to(X)
+    plan = ForestPlan(n_trees, growing.GrowthRules(n_tests=3))
+    fit = fit_normals(family, X, Y, None, plan, np.random.default_rng(0), groups)
+    mean, std = fit.forest.members(X_new)
+    below = stats.norm(mean, std).cdf(Y_new[:, None]).mean(axis=1)
+    assert abs(np.mean((below > 0.05) & (below < 0.95)) - 0.9) < 0.05
+
+
+def test_the_share_between_trees_is_the_variance_of_their_means():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=(40, 300, 1))  # around what is to be told, whose noise is 3
+    target = 3.0**0.5 * rng.normal(size=(300, 1))
+    leaves = NormalLeaves(np.ones((40, 300)), mean, np.zeros((40, 300, 1)))
+    used = rng.random((40, 300)) < 0.3
+    members = TreePredictions(leaves, used, target, np.ones(300), np.ones(1))
+    np.testing.assert_allclose(members.share_between_trees(), 1.0 / 4.0, rtol=0.1)

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 from trees.forest_oracles import random_tree, trees_of, walked
 
+from posterity import RandomForestClassifier, compilation
 from posterity.trees.families import projections
 from posterity.trees.families.columns import Columns
+from posterity.trees.families.family import Family
 from posterity.trees.forests import routing
 from posterity.trees.forests.forest import Forest
 from posterity.trees.structure import Trees
@@ -56,12 +58,12 @@ def test_thresholds_between_two_codes_are_obeyed(family, forest, rows):
     np.testing.assert_array_equal(Forest(family, moved).apply(X), expected)
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["linear", "unknown"])
-def test_sums_of_columns_are_routed_as_they_are_answered(known, rows, monkeypatch):
-    if not known:
-        monkeypatch.setattr(routing, "LinearFamily", ())
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_sums_of_columns_are_routed_as_they_are_answered(is_compiled, rows, monkeypatch):
     X = rows
     family = projections.Projections(3).adapt_to(X)
+    if not is_compiled:
+        monkeypatch.setattr(type(family), "compile_answer", lambda self: None)
     rng = np.random.default_rng(3)
     shape = random_tree(20, Columns().adapt_to(X).edges, rng)
     tests = family.draw(20, 1, rng)[:, 0]
@@ -79,6 +81,55 @@ def test_sums_of_columns_are_routed_as_they_are_answered(known, rows, monkeypatc
     places, unasked = np.array([9, 2], dtype=np.int32), np.array([[False, True], [True, False]])
     found = routing.Router(family, both).leaves(X, places, unasked)
     np.testing.assert_array_equal(found, np.where(unasked, -1, expected[places].T))
+
+
+class Windows:
+    """Rows that are no array: places in one of several images."""
+
+    def __init__(self, images, table):
+        self.images, self.table = images, table
+
+    def __len__(self):
+        return len(self.table)
+
+
+@compilation.compile_at_first_call
+def step(rows, place, test):
+    images, table = rows
+    n, x = table[place]
+    there = x + test[0]
+    return images[n, there] - images[n, x] if 0 <= there < images.shape[1] else np.nan
+
+
+class Steps(Family):
+    """How much lighter an image is a few pixels away."""
+
+    is_of_columns = False
+
+    def draw(self, n_nodes, n_tests, rng):
+        return rng.integers(-4, 5, size=(n_nodes, n_tests, 1))
+
+    def compile_answer(self):
+        return step
+
+    def unpack_rows(self, rows):
+        return rows.images, rows.table
+
+
+def test_a_compiled_answer_is_all_that_a_family_of_any_rows_needs():
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(5, 30))
+    table = np.stack(np.divmod(rng.permutation(150), 30), axis=1)
+    rows, y = Windows(images, table), (images[table[:, 0], table[:, 1]] > 0.0).astype(int)
+    model = RandomForestClassifier(9, splits=Steps(), max_depth=6, random_state=0).fit(rows, y)
+    grown = model.forest_.trees
+    expected = [
+        walked(grown, lambda test, i=i: step.py_func((images, table), i, test)) for i in range(150)
+    ]
+    np.testing.assert_array_equal(model.apply(rows), expected)
+    assert model.score(rows, y) > 0.8
+    with pytest.raises(TypeError, match="Silent has no answers: write respond, or compile_answer"):
+        type("Silent", (Family,), {"draw": Steps.draw})().respond(rows, *3 * [np.zeros(1)])
 
 
 def test_only_the_pairs_that_are_asked_for_are_answered(family, forest, rows):

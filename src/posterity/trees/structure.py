@@ -12,7 +12,7 @@ from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Tests
 
-_TEST_TYPES = (np.int32, np.int64, np.float64)
+_TEST_TYPES = (np.int16, np.int32, np.int64, np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from posterity.trees.families.family import Family, Places, Tests
 
 MOST_OFFSETS = binning.N_EDGES - 1
 _NUMBERS_AT_ONCE = 8_000_000  # answers held before they are coded
+_ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,17 +64,39 @@ class Catalogue:
 
     def encode_rows(self, rows: Any, places: Places) -> NDArray[np.uint8]:
         """What rows answer to each test, (J, N): how many cuts it exceeds; 255 where it is NaN."""
-        if self.family.cuts(self.tests[:1]) is not None:
-            which = np.zeros(len(places), dtype=np.int32)
-            return self.family.respond(
-                self.family.prepare_rows(rows), places, self.tests[None], which
-            )
         codes, first = np.empty((len(self.tests), len(places)), dtype=np.uint8), 0
+        if self.family.cuts(self.tests[:1]) is not None:
+            for block in _part_rows(len(places)):
+                prepared = self.family.prepare_rows(rows[places[block]])
+                own = np.arange(len(prepared), dtype=np.int32)
+                which = np.zeros(len(prepared), dtype=np.int32)
+                codes[:, block] = self.family.respond(prepared, own, self.tests[None], which)
+            return codes
         for answers in _answer_tests(self.family, rows, places, self.tests):
             last = first + len(answers)
             codes[first:last] = binning.encode(answers.T, self.cuts[first:last]).T
             first = last
         return codes
+
+    def thin(self, codes: NDArray[np.uint8], most: int) -> tuple[Catalogue, NDArray[np.uint8]]:
+        """Tests of at most so many thresholds, evenly from all, and the codes (J, N) by them.
+
+        Missing answers have the code after the last.
+        """
+        cuts, thinned = np.full_like(self.cuts, np.inf), np.empty_like(codes)
+        for j, n in enumerate(binning.count_edges(self.cuts).tolist()):
+            kept = _spread_evenly(n, most)
+            cuts[j, : len(kept)] = self.cuts[j, kept]
+            table = np.searchsorted(kept, np.arange(binning.N_EDGES + 1)).astype(np.uint8)
+            table[binning.N_EDGES] = len(kept) + 1
+            thinned[j] = table[codes[j]]
+        return replace(self, cuts=cuts), thinned
+
+
+def _part_rows(n: int) -> Iterator[slice]:
+    """Blocks of rows, so that few are held in another form while they are coded."""
+    for first in range(0, n, _ROWS_AT_ONCE):
+        yield slice(first, min(first + _ROWS_AT_ONCE, n))
 
 
 def _answer_tests(weak: Family, rows: Any, places: Places, tests: Tests) -> Iterator[Array]:
@@ -89,7 +112,12 @@ def _thin_thresholds(edges: Array, n_offsets: int) -> Array:
     """At most so many thresholds of each test, evenly from all of them; the rest is +inf."""
     kept = np.full_like(edges, np.inf)
     for j, n in enumerate(np.isfinite(edges).sum(axis=1).tolist()):
-        n_kept = min(n, n_offsets)
-        chosen = ((np.arange(n_kept) + 0.5) * n / max(n_kept, 1)).astype(int)
-        kept[j, :n_kept] = edges[j, chosen]
+        chosen = _spread_evenly(n, n_offsets)
+        kept[j, : len(chosen)] = edges[j, chosen]
     return kept
+
+
+def _spread_evenly(n: int, most: int) -> NDArray[np.int64]:
+    """At most this many of the numbers from 0 to n - 1, evenly from all."""
+    n_kept = min(n, most)
+    return ((np.arange(n_kept) + 0.5) * n / max(n_kept, 1)).astype(np.int64)

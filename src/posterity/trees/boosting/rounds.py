@@ -14,11 +14,10 @@ import numpy as np
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.trees.boosting import screening
-from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.candidates import Candidates, Step, StepFinder
 from posterity.trees.boosting.rows import BoostedRows
-from posterity.trees.boosting.screening import Codes
 from posterity.trees.boosting.steps import Steps
+from posterity.trees.families.family import Tests
 
 LEAST_GAIN = 1e-6  # nats of log-likelihood that a step must bring
 _GRID = 2.0**-36  # of values: sums in another order, and so rows that are repeated, end alike
@@ -38,7 +37,7 @@ class BoostingRules:
 class HeldOutRows:
     """Rows that take no part, by which the number of rounds is chosen."""
 
-    codes: Codes  # (J, n)
+    candidates: Candidates
     rows: BoostedRows
 
     def score(self) -> float:
@@ -47,7 +46,7 @@ class HeldOutRows:
 
     def score_after(self, found: _BoostingRound) -> float:
         """The same, once the rows are moved by another step."""
-        self.rows.move(self.codes[found.test] <= found.code, found.values)
+        self.rows.move(self.candidates.find_sides(found.step), found.values)
         return self.score()
 
 
@@ -63,20 +62,18 @@ class BoostedSteps:
 
 @dataclass(frozen=True, eq=False)
 class _BoostingRound:
-    test: int
-    code: int  # the last one on the left
+    step: Step
     values: Array  # (2, L)
     log_likelihood: float  # of the training rows, after it
 
 
 def boost(
-    catalogue: Catalogue,
-    codes: Codes,
+    candidates: Candidates,
     rows: BoostedRows,
+    offset: Array,
     rules: BoostingRules,
     *,
     held_out: HeldOutRows | None = None,
-    n_jobs: int | None = None,
 ) -> BoostedSteps:
     """Add steps until there are enough, none gains, or rows held out gain no more.
 
@@ -85,25 +82,23 @@ def boost(
 
     Parameters
     ----------
-    catalogue : Catalogue
-        The weak classifiers.
-    codes : array (J, N)
-        What the rows answer to them.
-    rows : Rows
+    candidates : Candidates
+        The weak classifiers, and what the rows answer to them.
+    rows : BoostedRows
         The rows, at the latent values where steps begin; they are moved.
-    rules : Rules
+    offset : array (L,)
+        What all rows have before the first step.
+    rules : BoostingRules
         How many rounds, and of what kind.
-    held_out : HeldOut, optional
+    held_out : HeldOutRows, optional
         Rows by which to stop; they are moved too.
-    n_jobs : int, optional
-        Threads that screen; the result does not depend on it.
     """
-    offset, likelihood = rows.latents[0].copy(), rows.log_likelihood()
+    likelihood = rows.log_likelihood()
     scores = [] if held_out is None else [held_out.score()]
     done: list[_BoostingRound] = []
     reason = f"{rules.n_rounds} rounds were asked for"
-    with screening.StepScreen.open(codes, rows.weights, n_jobs) as screen:
-        for found in _run_rounds(screen, rows, rules):
+    with candidates.open(rules.selection) as finder:
+        for found in _run_rounds(finder, rows, rules):
             done.append(found)
             if held_out is not None:
                 scores.append(held_out.score_after(found))
@@ -115,52 +110,33 @@ def boost(
                 reason = f"no further step gained more than {LEAST_GAIN:g} nats"
     kept = done[: int(np.argmax(scores))] if scores else done
     likelihoods = np.array([likelihood, *(found.log_likelihood for found in kept)])
-    steps = _build_steps(catalogue, offset, kept, np.diff(likelihoods))
+    steps = _build_steps(candidates.no_tests, offset, kept, np.diff(likelihoods))
     return BoostedSteps(steps, likelihoods, np.array(scores) if scores else None, reason)
 
 
 def _run_rounds(
-    screen: screening.StepScreen, rows: BoostedRows, rules: BoostingRules
+    finder: StepFinder, rows: BoostedRows, rules: BoostingRules
 ) -> Iterator[_BoostingRound]:
     """One step after the other, for as long as they gain."""
-    best = {"one_step": _find_best_by_one_step, "full": _find_best_by_optimum}[rules.selection]
     before = rows.log_likelihood()
     every = range(rules.n_rounds)
     for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
-        test, code = best(screen, rows)
-        left = screen.codes[test] <= code
-        values = np.rint(rules.learning_rate * rows.optimum(left) / _GRID) * _GRID
-        rows.move(left, values)
+        step = finder.find(rows)
+        if step is None:
+            return
+        values = np.rint(rules.learning_rate * rows.optimum(step.left) / _GRID) * _GRID
+        rows.move(step.left, values)
         after = rows.log_likelihood()
         if after - before <= LEAST_GAIN:
             return
         before = after
-        yield _BoostingRound(test, code, values, after)
-
-
-def _find_best_by_one_step(screen: screening.StepScreen, rows: BoostedRows) -> tuple[int, int]:
-    """The test, and the last code on its left, that gain most by one Newton step."""
-    gains = screen.gains(rows.derivatives(), rows.screening_precision)
-    test, code = divmod(int(np.argmax(gains)), gains.shape[1])
-    return test, code
-
-
-def _find_best_by_optimum(screen: screening.StepScreen, rows: BoostedRows) -> tuple[int, int]:
-    """The test, and the last code on its left, that gain most once their values are optimal."""
-    gained, best = -np.inf, (0, 0)
-    for test, codes in enumerate(screen.codes):
-        for code in np.unique(codes)[:-1].tolist():
-            gain = rows.gain(codes <= code, rows.optimum(codes <= code))
-            if gain > gained:
-                gained, best = gain, (test, code)
-    return best
+        yield _BoostingRound(step, values, after)
 
 
 def _build_steps(
-    catalogue: Catalogue, offset: Array, rounds: list[_BoostingRound], gains: Array
+    no_tests: Tests, offset: Array, rounds: list[_BoostingRound], gains: Array
 ) -> Steps:
-    tests = np.array([found.test for found in rounds], dtype=np.intp)
-    codes = np.array([found.code for found in rounds], dtype=np.intp)
     values = np.array([found.values for found in rounds]).reshape(len(rounds), 2, len(offset))
-    thresholds = catalogue.cuts[tests, codes]
-    return Steps(offset, catalogue.tests[tests], thresholds, values, gains)
+    tests = np.concatenate([no_tests, *(found.step.test for found in rounds)])
+    thresholds = np.array([found.step.threshold for found in rounds], dtype=np.float64)
+    return Steps(offset, tests, thresholds, values, gains)

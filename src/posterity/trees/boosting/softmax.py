@@ -39,9 +39,16 @@ class SoftmaxRows(BoostedRows):
         cls, offset: Array, y: Array, weights: Array, prior_rows: float
     ) -> SoftmaxRows:
         """All rows where no step has been added yet."""
-        N, C = len(y), len(offset)
-        A, p, log_p = np.tile(offset, (N, 1)), np.empty((N, C)), np.empty(N)
-        rows = cls(y.astype(np.intp), weights, A, p, log_p, prior_rows * _INFORMATION)
+        return cls.start_from_latents(np.tile(offset, (len(y), 1)), y, weights, prior_rows)
+
+    @classmethod
+    def start_from_latents(
+        cls, latents: Array, y: Array, weights: Array, prior_rows: float
+    ) -> SoftmaxRows:
+        """Rows at latent values (N, C), which are written to."""
+        N, C = latents.shape
+        p, log_p = np.empty((N, C)), np.empty(N)
+        rows = cls(y.astype(np.intp), weights, latents, p, log_p, prior_rows * _INFORMATION)
         rows.move(np.zeros(N, dtype=np.bool_), np.zeros((2, C)))
         return rows
 

@@ -62,6 +62,16 @@ class Steps:
             gains=self.gains[:n_steps],
         )
 
+    def extend(self, further: Steps) -> Steps:
+        """These steps, and then those that were found from where these led."""
+        return Steps(
+            self.offset,
+            np.concatenate([self.tests, further.tests]),
+            np.concatenate([self.thresholds, further.thresholds]),
+            np.concatenate([self.values, further.values]),
+            np.concatenate([self.gains, further.gains]),
+        )
+
     def latents(self, weak: family.Family, rows: Any) -> Array:
         """phi_0 and all steps, (n, L).  [P9 9.53]"""
         total = np.repeat(self.offset[:, None], len(rows), axis=1)

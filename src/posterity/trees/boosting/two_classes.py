@@ -31,8 +31,15 @@ class TwoClasses(BoostedRows):
         cls, offset: Array, y: Array, weights: Array, prior_rows: float
     ) -> TwoClasses:
         """All rows where no step has been added yet."""
-        a = np.full((len(y), 1), offset[0])
-        return cls(y, weights, a, _compute_odds(a[:, 0]), prior_rows * _INFORMATION)
+        return cls.start_from_latents(np.full((len(y), 1), offset[0]), y, weights, prior_rows)
+
+    @classmethod
+    def start_from_latents(
+        cls, latents: Array, y: Array, weights: Array, prior_rows: float
+    ) -> TwoClasses:
+        """Rows at latent values (N, 1), which are written to."""
+        odds = _compute_odds(latents[:, 0])
+        return cls(y, weights, latents, odds, prior_rows * _INFORMATION)
 
     @staticmethod
     def offset(y: Array, weights: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.trees.families import compiled
 
 Tests: TypeAlias = NDArray[Any]
 """Numbers that say which tests, P of them each: (..., P)."""
@@ -23,8 +24,10 @@ Places: TypeAlias = NDArray[np.int32]
 class Family(abc.ABC):
     """Tests that can be drawn at random, and what rows answer to them.
 
-    A family is a value: ``fitted`` returns a copy that knows the data. A subclass writes ``draw``
-    and ``respond``, and where there are only so many tests, ``catalogue``.
+    A family is a value: ``adapt_to`` returns a copy that knows the data. A subclass writes
+    ``draw``; ``compile_answer`` or ``respond``; and where there are only so many tests,
+    ``catalogue``. With ``compile_answer`` rows go down trees in one compiled loop, else level by
+    level through ``respond``.
 
     An answer that is NaN is a missing one. It counts as larger than every number, so that a row
     goes right where it has no answer, and one threshold parts missing answers from all others.
@@ -58,7 +61,20 @@ class Family(abc.ABC):
             "some of them."
         )
 
-    @abc.abstractmethod
+    def compile_answer(self) -> compiled.Answer | None:
+        """A function ``answer(rows, place, test)`` that numba compiles, or None.
+
+        It gives the answer of the row at a place to one test (P,), a number, or NaN for no answer;
+        ``rows`` are what ``unpack_rows`` makes of them. A function decorated with
+        ``posterity.compilation.compile_at_first_call`` is compiled once on each machine, others
+        once in each process. Compiled code does not look where it reads: see ``check_tests``.
+        """
+        return None
+
+    def unpack_rows(self, rows: Any) -> Any:
+        """The rows as compiled code takes them: an array, a tuple of arrays, a typed list."""
+        return rows
+
     def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> NDArray[Any]:
         """What some rows answer to the tests of the node each of them is in.
 
@@ -79,6 +95,12 @@ class Family(abc.ABC):
             Float64; or, from prepared rows, uint8 codes that grow with the answer, where
             ``code <= c`` means that the answer is at most ``cuts(test)[c]``.
         """
+        answer = self.compile_answer()
+        if answer is None:
+            raise TypeError(
+                f"{type(self).__name__} has no answers: write respond, or compile_answer."
+            )
+        return compiled.respond(answer, self.unpack_rows(rows), places, tests, which)
 
     def cuts(self, tests: Tests) -> Array | None:
         """Return the thresholds (n, B) between codes, by test, of a family that answers with codes.

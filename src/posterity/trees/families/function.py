@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.trees.families import family
+from posterity.trees.families import compiled, family
 
 
 @dataclass(frozen=True)
 class Function(family.Family):
     """Tests that a function answers, q[x; t] = function(rows, place, t).
 
-    The function is compiled by numba when it is first used, once in each process: what is compiled
-    for one's own function is not kept on disk. Where it cannot be compiled, let it answer for many
-    rows at once in NumPy. To be saved with a model it has to have a name in a module.
+    The function is compiled by numba when it is first used, once in each process; one decorated
+    with ``posterity.compilation.compile_at_first_call`` is kept on disk. Where it cannot be
+    compiled, let it answer for many rows at once in NumPy. To be saved with a model it has to have
+    a name in a module.
 
     Parameters
     ----------
@@ -70,24 +70,16 @@ class Function(family.Family):
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
     ) -> Array:
         """What the function says, (K, m)."""
-        answers = np.empty((tests.shape[1], len(places)))
         if not self.vectorised:
-            self._ask(rows, places, tests, which, answers)
-            return answers
+            return compiled.respond(self.function, rows, places, tests, which)
+        answers = np.empty((tests.shape[1], len(places)))
         for k in range(tests.shape[1]):
             answers[k] = _check_answers(self.function(rows, places, tests[which, k]), len(places))
         return answers
 
-    def _ask(self, *arguments: Any) -> None:
-        import numba
-
-        try:
-            _compile_loop(self.function)(*arguments)
-        except numba.core.errors.NumbaError as error:
-            raise TypeError(
-                f"numba cannot compile {self.function!r} for these rows and tests. Write it in "
-                "what numba knows, or for many rows at once in NumPy, with vectorised=True."
-            ) from error
+    def compile_answer(self) -> compiled.Answer | None:
+        """The function, unless it answers for many rows at once."""
+        return None if self.vectorised else self.function
 
 
 def _check_answers(answers: Any, n: int) -> Any:
@@ -97,19 +89,3 @@ def _check_answers(answers: Any, n: int) -> Any:
             f"the shape {np.shape(answers)}."
         )
     return answers
-
-
-@lru_cache(maxsize=64)
-def _compile_loop(function: Callable[..., Any]) -> Callable[..., None]:
-    """A loop over rows and tests around the function."""
-    import numba
-
-    answer = function if numba.extending.is_jitted(function) else numba.njit(function)
-
-    @numba.njit(nogil=True, error_model="numpy")
-    def respond(rows: Any, places: Any, tests: Any, which: Any, answers: Any) -> None:
-        for i in range(len(places)):
-            for k in range(tests.shape[1]):
-                answers[k, i] = answer(rows, places[i], tests[which[i], k])
-
-    return respond

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, validation
 from posterity.arrays import Array
-from posterity.trees.families import columns, family
+from posterity.trees.families import columns, compiled, family
 
 _KEPT = 2.0**32  # parts of a number that are told apart: sums of ten million rows are as exact
 _LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
@@ -40,8 +40,16 @@ class LinearFamily(family.Family):
     ) -> Array:
         """Weighted sums of the entries of rows, (K, m)."""
         answers = np.empty((tests.shape[1], len(places)))
-        _sum_columns(rows, places, tests, which, answers)
+        _sum_for_nodes(rows, places, tests, which, answers)
         return answers
+
+    def compile_answer(self) -> compiled.Answer:
+        """The weighted sum of one row."""
+        return _sum_columns
+
+    def unpack_rows(self, rows: Any) -> Array:
+        """The rows, one after the other in memory."""
+        return np.ascontiguousarray(rows)
 
     def default_tests(self) -> int:
         """Ten, or the square root of the number of columns where that is more."""
@@ -279,10 +287,10 @@ def _column_variances(X: Array, weights: Array, size: Array) -> Array:
 
 
 @compilation.compile_at_first_call
-def _sum_columns(
+def _sum_for_nodes(
     rows: Array, places: family.Places, tests: family.Tests, which: family.Places, answers: Array
 ) -> None:
-    """From the first column to the last: whoever routes rows has to round as it is done here."""
+    """As ``_sum_columns``, rounded alike; rows and nodes taken once make it four times as fast."""
     S = tests.shape[2] // 2
     for i in range(len(places)):
         row, asked = rows[places[i]], tests[which[i]]
@@ -291,3 +299,12 @@ def _sum_columns(
             for s in range(S):
                 total += asked[k, S + s] * row[np.uint64(asked[k, s])]
             answers[k, i] = total
+
+
+@compilation.compile_at_first_call
+def _sum_columns(rows: Array, place: int, test: family.Tests) -> float:
+    """From the first column to the last."""
+    S, row, total = len(test) // 2, rows[np.uint64(place)], 0.0
+    for s in range(S):
+        total += test[S + s] * row[np.uint64(test[s])]
+    return total

@@ -88,24 +88,38 @@ def _sum_over_trees(
             entropies[i] += leaves[l].entropy
             for k in range(leaves[l].first, leaves[l + np.uint64(1)].first):
                 p[i, entries[k].label] += entries[k].value
+    log_base, base_power = np.log(base), base**sharpness
     for i in range(n):
-        entropy = _finish(p[i], base, shares[i], T, sharpness)
+        entropy = _finish(p[i], base, log_base, base_power, shares[i] / T, T, sharpness)
         agreed = entropies[i] / T
         epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
 
 
 @compilation.compile_at_first_call
-def _finish(p: Array, base: Array, share: float, T: int, sharpness: float) -> float:
-    """Sums over trees to log-probabilities, in place; the entropy of the mean is returned."""
-    entropy, top = 0.0, -np.inf
+def _finish(
+    p: Array,
+    base: Array,
+    log_base: Array,
+    base_power: Array,
+    share: float,
+    T: int,
+    sharpness: float,
+) -> float:
+    """Sums over trees to log-probabilities, in place; the entropy of the mean is returned.
+
+    Most classes came to no leaf of a row: of these, logarithms and powers are known.
+    """
+    highest = 0.0
     for c in range(len(p)):
-        mean = (p[c] + share * base[c]) / T
-        log_mean = math.log(mean)
+        highest = max(highest, p[c] / T + share * base[c])
+    log_share, top = math.log(share), sharpness * math.log(highest)
+    share_power = math.exp(sharpness * log_share - top)
+    entropy, total = 0.0, 0.0
+    for c in range(len(p)):
+        mean, is_new = p[c] / T + share * base[c], p[c] == 0.0
+        log_mean = log_share + log_base[c] if is_new else math.log(mean)
         entropy -= mean * log_mean
-        p[c] = sharpness * log_mean
-        top = max(top, p[c])
-    total = 0.0
-    for c in range(len(p)):
-        total += math.exp(p[c] - top)
-    p -= top + math.log(total)
+        p[c] = sharpness * log_mean - top
+        total += share_power * base_power[c] if is_new else math.exp(p[c])
+    p -= math.log(total)
     return entropy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import class_tuning, forest, out_of_bag
 from posterity.trees.forests.class_average import LeafTables
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.forest import Forest, ForestPlan
 from posterity.trees.forests.kinds import ClassTargets
 
@@ -49,6 +50,17 @@ class ClassForest(Forest):
         validation.require_array(self.base, "base", np.float64, (self.leaves.n_classes,))
         validation.require_positive(self.concentration, "concentration")
         validation.require_positive(self.sharpness, "sharpness")
+
+    def calibrate(self, X: Any, codes: NDArray[np.int32]) -> ClassForest:
+        """A copy whose concentration and sharpness are learned from rows that no tree has seen."""
+        found = self.router.leaves(X, np.arange(len(codes), dtype=np.int32))
+        unseen = UnseenRows(found, codes, np.ones(len(codes)), np.zeros(len(codes)))
+        counts = LeafCounts.from_leaves(self.leaves, self.base)
+        n_trees = self.trees.n_trees
+        learned = class_tuning.learn_class_tuning(counts, unseen, n_trees, None, None)
+        return dataclasses.replace(
+            self, concentration=learned.concentration, sharpness=learned.sharpness
+        )
 
     def average(self, X: Any, n_jobs: int | None = None) -> tuple[Array, Array]:
         """Log-probabilities (n, C), and the share (n,) of their entropy that is disagreement."""
@@ -132,17 +144,19 @@ def fit_classes(
 
     counts, sample = (
         LeafCounts.from_leaves(leaves, base),
-        gather_unseen(out_of_bag.choose_rows(len(codes), n_classes)),
+        gather_unseen(out_of_bag.choose_rows(len(codes), class_tuning.TIMES * n_classes)),
     )
-    s, beta = class_tuning.learn_class_tuning(counts, sample, plan.concentration, plan.sharpness)
+    learned = class_tuning.learn_class_tuning(
+        counts, sample, plan.n_trees, plan.concentration, plan.sharpness
+    )
     parts = forest.map_blocks(
-        lambda places: score_rows(counts, gather_unseen(places), s, beta),
+        lambda places: score_rows(counts, gather_unseen(places), learned),
         len(codes),
         out_of_bag.rows_at_once(plan.n_trees, n_classes),
         plan.n_jobs,
     )
     log_prob, is_right = (np.concatenate(part) for part in zip(*parts, strict=True))
-    grown = ClassForest(family, planted.trees, leaves, base, s, beta)
+    grown = ClassForest(family, planted.trees, leaves, base, *learned[:2])
     return FittedClasses(
         grown,
         log_prob,
@@ -157,14 +171,12 @@ def class_frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) 
     return apply_rule_of_succession(counts.astype(np.float64, copy=False))
 
 
-def score_rows(
-    counts: LeafCounts, unseen: UnseenRows, s: float, beta: float
-) -> tuple[Array, Array]:
+def score_rows(counts: LeafCounts, unseen: UnseenRows, learned: ClassTuning) -> tuple[Array, Array]:
     """Log-probability of its own class, and whether it is the most probable one, of each row."""
     known = np.any(unseen.found >= 0, axis=0)
     if not known.any():
         return np.full(len(known), np.nan), np.full(len(known), np.nan)
-    log_p = counts.log_probabilities(unseen, s, beta)
+    log_p = counts.log_probabilities(unseen, learned)
     own = np.take_along_axis(log_p, unseen.target[:, None], axis=1)[:, 0]
     is_right = np.argmax(log_p, axis=1) == unseen.target
     return np.where(known, own, np.nan), np.where(known, is_right, np.nan)

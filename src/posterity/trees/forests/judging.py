@@ -81,11 +81,11 @@ def build_class_forest(
             LeafCounts.from_leaves(leaves, base),
             UnseenRows(found, judges.target, w, of_judges),
         )
-        s, beta = class_tuning.learn_class_tuning(
-            counts, unseen, plan.concentration, plan.sharpness
+        learned = class_tuning.learn_class_tuning(
+            counts, unseen, plan.n_trees, plan.concentration, plan.sharpness
         )
-        log_prob, is_right = class_forest.score_rows(counts, unseen, s, beta)
-        grown = ClassForest(family, trees, leaves, base, s, beta)
+        log_prob, is_right = class_forest.score_rows(counts, unseen, learned)
+        grown = ClassForest(family, trees, leaves, base, *learned[:2])
         return FittedClasses(
             grown,
             log_prob,
@@ -112,9 +112,11 @@ def build_normal_forest(
     leaves, wider, pooled = normal_forest.fill_leaves(counted, trees, variance)
     found, w = judges.leaves(family, trees), judges.weights
     members = TreePredictions.from_leaves(leaves, wider, found, judges.target, w, w, pooled)
-    learned = normal_tuning.learn_normal_tuning(members, plan.concentration, plan.sharpness)
+    learned = normal_tuning.learn_normal_tuning(
+        members, plan.n_trees, plan.concentration, plan.sharpness
+    )
     log_prob, square = normal_forest.score_rows(members, learned)
-    grown = NormalForest(family, trees, leaves, *learned)
+    grown = NormalForest(family, trees, leaves, *learned[:3])
     return FittedNormals(
         grown,
         log_prob,

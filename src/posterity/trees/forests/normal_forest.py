@@ -144,7 +144,9 @@ def fit_normals(
 
     width = judges.trees.n_trees * Y.shape[1]
     sample = members(unseen[out_of_bag.choose_rows(len(unseen), LEARNING * width)])
-    learned = normal_tuning.learn_normal_tuning(sample, plan.concentration, plan.sharpness)
+    learned = normal_tuning.learn_normal_tuning(
+        sample, plan.n_trees, plan.concentration, plan.sharpness
+    )
     parts = forest.map_blocks(
         lambda places: score_rows(members(places), learned),
         len(Y),
@@ -152,7 +154,7 @@ def fit_normals(
         plan.n_jobs,
     )
     log_prob, square = (np.concatenate(part) for part in zip(*parts, strict=True))
-    grown = NormalForest(family, planted.trees, leaves, *learned)
+    grown = NormalForest(family, planted.trees, leaves, *learned[:3])
     return FittedNormals(
         grown,
         log_prob,

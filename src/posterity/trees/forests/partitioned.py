@@ -21,7 +21,14 @@ from posterity.designs import RowBlock
 from posterity.designs.dask_pieces import Tally
 from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family
-from posterity.trees.forests import dealing, judging, normal_forest, streamed, survey
+from posterity.trees.forests import (
+    class_tuning,
+    dealing,
+    judging,
+    normal_forest,
+    streamed,
+    survey,
+)
 from posterity.trees.forests.class_forest import FittedClasses
 from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.forest import Forest, ForestPlan, L
@@ -54,7 +61,7 @@ def fit_class_partitions(
     counts = surveyed.targets[1]
     kind = ClassTargets(len(counts))
     rows = _PartitionedRows.from_survey(family, surveyed, planner, kind)
-    judges = judging.choose_rows(rows.weights, len(counts))
+    judges = judging.choose_rows(rows.weights, class_tuning.TIMES * len(counts))
     grown, parts = rows.grown(judges, rng)
     fitted = judging.build_class_forest(
         rows.family,

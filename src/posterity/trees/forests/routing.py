@@ -1,8 +1,7 @@
 """Which leaf of each tree a row comes to.
 
-Many rows go down at once, each on its own lane: while one waits for its node to arrive from
-memory, the others step. A lane that has come to a leaf takes the next row, or the next tree. Rows
-go down as codes where they can, an eighth of the memory of numbers.
+Rows go down as codes where they can, an eighth of the memory of numbers; else by a compiled answer
+of their family, see :mod:`posterity.trees.families.compiled`; else level by level.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
+from posterity.trees.families import compiled
 from posterity.trees.families.columns import Columns
+from posterity.trees.families.compiled import LANES
 from posterity.trees.families.family import Family, Places
-from posterity.trees.families.projections import LinearFamily
 from posterity.trees.structure import Trees
 
-_LANES = 32
 _MOST_PAIRS = 1 << 23  # of a row and a tree, whose leaves are held at once
 _MOST_ROWS = 1 << 16  # many, since each block of them brings all trees from memory again
 
@@ -64,11 +63,9 @@ class Router:
             np.negative(unasked.view(np.int8), out=found)  # many times faster than an index
         if self._nodes is not None:
             _descend(self.family.prepare_rows(rows[places]), trees.roots, self._nodes, found)
-        elif isinstance(self.family, LinearFamily):
-            X = np.ascontiguousarray(rows)
-            _descend_sums(
-                X, places, trees.roots, trees.tests, trees.thresholds, trees.children, found
-            )
+        elif (answer := self.family.compile_answer()) is not None:
+            nodes = (trees.roots, trees.tests, trees.thresholds, trees.children)
+            compiled.descend(answer, self.family.unpack_rows(rows), places, nodes, found)
         else:
             self._descend_by_tests(rows, places, found.ravel())
         return found
@@ -125,12 +122,15 @@ def _descend(
 ) -> None:
     """Leaves of all pairs of a tree and a row, (T, n), except where ``found`` is negative."""
     n, leaves = len(rows), found.reshape(-1)
-    node, pair = np.full(_LANES, -1, dtype=np.int32), np.full(_LANES, -1, dtype=np.int64)
-    row = np.zeros(_LANES, dtype=np.uint64)
-    upcoming, busy = _next_pair(leaves, 0), True
+    node, pair = (
+        np.full(compiled.LANES, -1, dtype=np.int32),
+        np.full(compiled.LANES, -1, dtype=np.int64),
+    )
+    row = np.zeros(compiled.LANES, dtype=np.uint64)
+    upcoming, busy = compiled.next_pair(leaves, 0), True
     while busy:
         busy = False
-        for lane in range(_LANES):
+        for lane in range(LANES):
             here = node[lane]
             if here >= 0:
                 i = np.uint64(here)  # signed, every index would be asked for its sign
@@ -144,37 +144,4 @@ def _descend(
             if upcoming < len(leaves):
                 pair[lane], row[lane] = upcoming, upcoming % n
                 node[lane] = roots[upcoming // n]
-                upcoming, busy = _next_pair(leaves, upcoming + 1), True
-
-
-@compilation.compile_at_first_call
-def _descend_sums(
-    X: Array,
-    places: Places,
-    roots: NDArray[np.int32],
-    tests: Array,
-    thresholds: Array,
-    children: NDArray[np.int32],
-    found: NDArray[np.int32],
-) -> None:
-    """As ``_down``, where tests are columns and their weights; sums are rounded as in training."""
-    S = tests.shape[1] // 2
-    for t in range(len(roots)):
-        for i in range(len(places)):
-            if found[t, i] < 0:
-                continue
-            node = roots[t]
-            while node >= 0:
-                answer = 0.0
-                for s in range(S):
-                    answer += tests[node, S + s] * X[places[i], np.uint64(tests[node, s])]
-                node = children[node, 0 if answer <= thresholds[node] else 1]
-            found[t, i] = ~node
-
-
-@compilation.compile_at_first_call
-def _next_pair(leaves: NDArray[np.int32], pair: int) -> int:
-    """The first pair from this one on whose leaf is asked for."""
-    while pair < len(leaves) and leaves[pair] < 0:
-        pair += 1
-    return pair
+                upcoming, busy = compiled.next_pair(leaves, upcoming + 1), True

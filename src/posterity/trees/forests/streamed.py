@@ -20,7 +20,14 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import Chunks, RowBlock
 from posterity.trees.families.family import Family
-from posterity.trees.forests import class_forest, judging, normal_forest, out_of_bag, sampling
+from posterity.trees.forests import (
+    class_forest,
+    class_tuning,
+    judging,
+    normal_forest,
+    out_of_bag,
+    sampling,
+)
 from posterity.trees.forests.class_forest import FittedClasses
 from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, grow_trees
@@ -61,7 +68,7 @@ def fit_class_chunks(
     def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> ClassLeaves:
         return kind.leaves(leaf, codes[places], w[places], n_leaves)
 
-    chosen = judging.choose_rows(w, n_classes)
+    chosen = judging.choose_rows(w, class_tuning.TIMES * n_classes)
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
     fitted = judging.build_class_forest(
         family,

@@ -1,0 +1,95 @@
+"""From coded rows and classes to cross-fitted boosted trees with calibrated probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.boosting.calibration import ClassCalibration
+from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.members import BoostingPlan, StartingPoint, cross_fit
+from posterity.trees.boosting.objectives import class_targets
+from posterity.trees.boosting.screens import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedClasses:
+    """Trees and their calibration, and how both suit the rows that members left out."""
+
+    trees: BoostedTrees
+    calibration: ClassCalibration
+    scores: Array  # (1 + R,), mean log-probability of left-out rows by round
+    held_out_latents: Array  # (N, L), calibrated; NaN where no member left the row out
+    n_rounds: int
+    stop_reason: str
+
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedClasses:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            trees=earlier.append(self.trees),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
+
+
+def fit_boosted_classes(
+    catalogue: Catalogue,
+    codes: Codes,
+    y: NDArray[np.int64],
+    n_classes: int,
+    weights: Array,
+    folds: NDArray[np.int64],
+    plan: BoostingPlan,
+    rng: np.random.Generator,
+    start: StartingPoint | None = None,
+    *,
+    calibrate: bool = True,
+) -> BoostedClasses:
+    """Train a member for each fold, and calibrate their mean by the rows that they left out.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The tests.
+    codes : array (J, N)
+        What the rows answer.
+    y : array (N,)
+        Their classes.
+    n_classes : int
+        Number of classes C.
+    weights : array (N,)
+        How often rows count.
+    folds : array (N,)
+        The member that leaves each row out; -1: none.
+    plan : BoostingPlan
+        How to train.
+    rng : Generator
+        Draws weights, tests and scores.
+    start : StartingPoint, optional
+        Where training starts.
+    calibrate : bool, default=True
+        Whether latents are calibrated; those that are given to a row once and for all cannot be.
+    """
+    objective = class_targets(y, n_classes)
+    found = cross_fit(catalogue, codes, objective, weights, folds, plan, rng, start)
+    latents, variances = found.held_out_latents, np.mean(found.held_out_variances, axis=1)
+    out = ~np.isnan(latents[:, 0])
+    if not calibrate:
+        calibration = ClassCalibration(1.0, 0.0)
+    else:
+        calibration = ClassCalibration.learn(latents[out], variances[out], y[out], weights[out])
+    return BoostedClasses(
+        found.trees[0],
+        calibration,
+        found.scores,
+        calibration.moderate(latents, variances),
+        found.n_rounds,
+        found.stop_reason,
+    )

@@ -1,0 +1,368 @@
+"""Histograms of slopes and curvatures over codes, and the cuts that gain most by them.
+
+Slope and curvature of a row share one 64-bit word of integers, see ``packing``, so that a row, a
+column of codes and an output cost one addition. Codes are read eight columns at a time. Of two
+sibling nodes only the smaller is summed; the other is what their parent has besides. Tests of few
+codes share a column, see ``blocks``, and are read from their joint histogram. Sums of integers are
+exact, so that neither the order of rows nor the number of threads nor the subtraction shows in the
+result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import compilation
+from posterity.arrays import Array
+from posterity.trees.boosting.packing import HALF, MASK, Words
+
+_ROUNDING = 1e-12  # of what the nodes are worth: less than that is not a gain
+# What stands in the line of a test that is asked.
+TEST, STRIDE, N_CODES, LOW, HIGH = range(5)
+MOST_CODES = 256
+
+
+@compilation.compile_at_first_call
+def screen_level(
+    first: int,
+    last: int,
+    blocks: NDArray[np.uint64],
+    chosen: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    words: Words,
+    parts: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    sums: Words,
+    units: Array,
+    precision: float,
+    signs: NDArray[np.int8],
+    least: float,
+    strength: float,
+    keys: NDArray[np.uint64],
+    gains: Array,
+    scores: Array,
+    cuts: NDArray[np.int64],
+) -> None:
+    """The best cut of each test where all nodes of a level are cut alike.
+
+    Parameters
+    ----------
+    first, last : int
+        Which of the chosen blocks to look at, up to the last but one; the first has its histograms
+        in ``sums[0]``.
+    blocks : array (Q, N)
+        Codes of eight columns in each word, the first in its lowest byte.
+    chosen : array (q,)
+        The blocks that have tests to look at.
+    sizes : array (8 Q,)
+        How many codes each column has.
+    starts : array (8 q + 1,)
+        Where the tests of each column of the chosen blocks begin.
+    asked : array (n, 5)
+        Of each test its number, its stride and number of codes in its column, and the least and
+        the largest code at which it may be cut.
+    rows : array (m,)
+        Rows in the order of nodes.
+    words : array (L, m)
+        Their packed slopes and curvatures, by output.
+    parts : array (p, 4)
+        Nodes to be summed: first and last but one of their rows, the slot of their sums, and that
+        of their parent, which becomes the sibling's; -1 for the root.
+    slots : array (A,)
+        Where the sums of each node of the level are.
+    sums : array (k, S, L, 8, B)
+        Words by block, slot, output, column and code.
+    units : array (L, 2)
+        Of slopes and curvatures.
+    precision : float
+        Of the normal prior of a leaf's value.
+    signs : array (J,)
+        1 or -1 where the value may only grow or fall with the code, else 0.
+    least : float
+        Not used here.
+    strength : float
+        Standard deviation of random scores; 0: the gain is the score.
+    keys : array (1,)
+        From which they are drawn.
+    gains, scores, cuts : array (1, n)
+        Written: what the test gains, its score, and the last code on its left.
+    """
+    total, before = np.empty((8, sums.shape[4])), np.empty((3, sums.shape[4]), np.int64)
+    for q in range(first, last):
+        _sum_block(q, first, blocks, chosen, sizes, starts, rows, words, parts, sums)
+        for k in range(8):
+            begin, end = starts[8 * q + k], starts[8 * q + k + 1]
+            total[: end - begin] = 0.0
+            for slot in slots[: len(slots) * (end > begin)]:
+                column = sums[q - first, slot, :, k]
+                _add_column(column, asked[begin:end], units, precision, signs, before, total)
+            for a in range(begin, end):
+                own, low, high = (
+                    total[a - begin, : asked[a, N_CODES]],
+                    asked[a, LOW],
+                    asked[a, HIGH],
+                )
+                key = keys[0] + np.uint64(asked[a, TEST] * MOST_CODES)
+                cut, score = _find_best_cut(own, low, high, strength, key)
+                cuts[0, a], scores[0, a] = cut, score
+                gains[0, a] = own[cut] - own[-1] if cut >= 0 else -np.inf
+
+
+@compilation.compile_at_first_call
+def screen_nodes(
+    first: int,
+    last: int,
+    blocks: NDArray[np.uint64],
+    chosen: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    words: Words,
+    parts: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    sums: Words,
+    units: Array,
+    precision: float,
+    signs: NDArray[np.int8],
+    least: float,
+    strength: float,
+    keys: NDArray[np.uint64],
+    gains: Array,
+    scores: Array,
+    cuts: NDArray[np.int64],
+) -> None:
+    """The best cut of each node and test, (A, n), where every node is cut by itself.
+
+    Where ``least`` is not 0, the last of the outputs counts rows in its curvatures, and a side
+    must have ``least`` of them. The other parameters are those of :func:`screen_level`.
+    """
+    L = len(units) - (least > 0.0)
+    total, before = np.empty((8, sums.shape[4])), np.empty((3, sums.shape[4]), np.int64)
+    for q in range(first, last):
+        _sum_block(q, first, blocks, chosen, sizes, starts, rows, words, parts, sums)
+        for k in range(8):
+            begin, end = starts[8 * q + k], starts[8 * q + k + 1]
+            n_joint = sizes[8 * chosen[q] + k]
+            for node in range(len(slots) * (end > begin)):
+                column, line = sums[q - first, slots[node], :, k], asked[begin:end]
+                total[: end - begin] = 0.0
+                _add_column(column[:L], line, units, precision, signs, before, total)
+                for a in range(begin, end):
+                    low, high = asked[a, LOW], asked[a, HIGH]
+                    if least > 0.0:
+                        enough = least / units[L, 1]
+                        low, high = _find_range(column[L, :n_joint], asked[a], enough)
+                    own = total[a - begin, : asked[a, N_CODES]]
+                    key = keys[node] + np.uint64(asked[a, TEST] * MOST_CODES)
+                    cut, score = _find_best_cut(own, low, high, strength, key)
+                    cuts[node, a], scores[node, a] = cut, score
+                    gains[node, a] = own[cut] - own[-1] if cut >= 0 else -np.inf
+
+
+@compilation.compile_at_first_call
+def _sum_block(
+    q: int,
+    first: int,
+    blocks: NDArray[np.uint64],
+    chosen: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.uint32],
+    words: Words,
+    parts: NDArray[np.int64],
+    sums: Words,
+) -> None:
+    """Sum the parts of the columns of a block, and take them from the sums of their parents."""
+    block, n_wanted, wanted = blocks[chosen[q]], 0, np.empty(8, dtype=np.uint64)
+    for k in range(8):
+        if starts[8 * q + k + 1] > starts[8 * q + k]:
+            wanted[n_wanted] = k
+            n_wanted += 1
+    for p in range(len(parts)):
+        begin, end, slot, parent = parts[p, 0], parts[p, 1], parts[p, 2], parts[p, 3]
+        for l in range(len(words)):
+            own = sums[q - first, slot, l]
+            _sum_part(block, wanted[:n_wanted], rows[begin:end], words[l, begin:end], own)
+            if parent >= 0:
+                _subtract(own.reshape(-1), sums[q - first, parent, l].reshape(-1))
+
+
+@compilation.compile_at_first_call
+def _sum_part(
+    block: NDArray[np.uint64],
+    wanted: NDArray[np.uint64],
+    rows: NDArray[np.uint32],
+    words: Words,
+    own: Words,
+) -> None:
+    """Sum rows of one node over the codes of the columns that are wanted."""
+    flat = own.reshape(-1)
+    for i in range(len(flat)):
+        flat[i] = 0
+    if len(wanted) > 5:
+        _sum_eight(block, rows, words, flat)
+        return
+    for k in wanted:
+        _sum_one(block, k, rows, words, own[k])
+
+
+@compilation.compile_at_first_call
+def _subtract(small: Words, parent: Words) -> None:
+    for i in range(len(parent)):
+        parent[i] -= small[i]
+
+
+@compilation.compile_at_first_call
+def _sum_eight(
+    block: NDArray[np.uint64], rows: NDArray[np.uint32], words: Words, own: Words
+) -> None:
+    """Eight columns in turn: equal codes in neighbouring rows then do not wait for each other."""
+    byte, B = np.uint64(255), np.uint64(len(own) // 8)
+    for i in range(len(rows)):
+        c, word = block[rows[i]], words[i]
+        own[c & byte] += word
+        own[B + ((c >> np.uint64(8)) & byte)] += word
+        own[np.uint64(2) * B + ((c >> np.uint64(16)) & byte)] += word
+        own[np.uint64(3) * B + ((c >> np.uint64(24)) & byte)] += word
+        own[np.uint64(4) * B + ((c >> np.uint64(32)) & byte)] += word
+        own[np.uint64(5) * B + ((c >> np.uint64(40)) & byte)] += word
+        own[np.uint64(6) * B + ((c >> np.uint64(48)) & byte)] += word
+        own[np.uint64(7) * B + (c >> np.uint64(56))] += word
+
+
+@compilation.compile_at_first_call
+def _sum_one(
+    block: NDArray[np.uint64], k: int, rows: NDArray[np.uint32], words: Words, own: Words
+) -> None:
+    shift = np.uint64(8) * np.uint64(k)
+    for i in range(len(rows)):
+        own[(block[rows[i]] >> shift) & np.uint64(255)] += words[i]
+
+
+@compilation.compile_at_first_call
+def _add_column(
+    column: Words,
+    asked: NDArray[np.int64],
+    units: Array,
+    precision: float,
+    signs: NDArray[np.int8],
+    before: Words,
+    total: Array,
+) -> None:
+    """Add what one node gains by each cut of the tests in a column (L, B), which are its digits.
+
+    The highest digit is read first, and the column then summed over it.
+    """
+    last, joint, alone = len(asked) - 1, before[1], before[2]
+    for l in range(len(column)):
+        if last == 0:
+            sign, n = signs[asked[0, TEST]], asked[0, N_CODES]
+            _add_gains(column[l, :n], units[l], precision, sign, before[0], total[0])
+            continue
+        for c in range(len(joint)):
+            joint[c] = column[l, c]
+        for a in range(last, -1, -1):
+            n = asked[a, N_CODES]
+            _take_digit(asked[a, STRIDE], n, joint, alone)
+            if asked[a, LOW] <= asked[a, HIGH]:
+                sign = signs[asked[a, TEST]]
+                _add_gains(alone[:n], units[l], precision, sign, before[0], total[a])
+
+
+@compilation.compile_at_first_call
+def _take_digit(stride: int, n: int, joint: Words, alone: Words) -> None:
+    """The histogram of the highest digit, over which the joint one is then summed."""
+    for c in range(n):
+        alone[c] = 0
+        for j in range(stride):
+            alone[c] += joint[c * stride + j]
+        for j in range(stride * (c > 0)):
+            joint[j] += joint[c * stride + j]
+
+
+@compilation.compile_at_first_call
+def _add_gains(
+    own: Words, unit: Array, precision: float, sign: int, before: Words, total: Array
+) -> None:
+    """Add what one node gains by each cut; -inf where its values would go against the sign."""
+    n, left = len(own), np.int64(0)
+    for c in range(n):
+        left += own[c]
+        before[c] = left
+    g, h = unit[0], unit[1]
+    G, H = (left >> HALF) * g, (left & MASK) * h
+    for c in range(n):
+        # Either half fits in 32 bits, which convert many at a time.
+        G_l, H_l = np.int32(before[c] >> HALF) * g, np.int32(before[c] & MASK) * h
+        G_r, H_r = G - G_l, H - H_l + precision
+        H_l += precision
+        total[c] += 0.5 * (G_l * G_l * H_r + G_r * G_r * H_l) / (H_l * H_r)  # [P9 9.8]
+    if sign != 0:
+        for c in range(n - 1):
+            G_l, H_l = (before[c] >> HALF) * g, (before[c] & MASK) * h
+            change = (G - G_l) / (H - H_l + precision) - G_l / (H_l + precision)
+            if sign * change < 0.0:
+                total[c] = -np.inf
+
+
+@compilation.compile_at_first_call
+def _find_range(column: Words, asked: NDArray[np.int64], least: float) -> tuple[int, int]:
+    """The least and the largest code at which both sides have enough rows, counted in a column."""
+    stride, n = asked[STRIDE], asked[N_CODES]
+    if asked[LOW] > asked[HIGH]:
+        return 1, 0
+    counts, total, left = np.zeros(n), 0.0, 0.0
+    for j in range(len(column)):
+        counts[(j // stride) % n] += column[j]
+        total += column[j]
+    low, high = n, -1
+    for c in range(n - 1):
+        left += counts[c]
+        if left >= least and low == n:
+            low = c
+        if total - left >= least:
+            high = c
+    return low, high
+
+
+@compilation.compile_at_first_call
+def _find_best_cut(
+    total: Array, low: int, high: int, strength: float, key: np.uint64
+) -> tuple[int, float]:
+    """The cut with the best score, -1 where none gains, and the score.
+
+    A cut gains over the nodes as they are, which is what they are worth where all rows are on the
+    left. A cut at a code that no row has is that before it.
+    """
+    least = total[-1] + _ROUNDING * total[-1]
+    best, code, last = -np.inf, -1, least
+    for c in range(low, min(high, len(total) - 2) + 1):
+        if total[c] > least and total[c] != last:
+            score = total[c]
+            if strength > 0.0:
+                score = np.sqrt(2.0 * total[c]) + strength * _draw_normal(key + np.uint64(c))
+            if score > best:
+                best, code = score, c
+        last = total[c]
+    return code, best
+
+
+@compilation.compile_at_first_call
+def _draw_normal(key: np.uint64) -> float:
+    """A number that is nearly normal, from a key: four uniform ones, of a word that is well mixed.
+
+    Drawn in place, so that neither threads nor the tests that are tried change what a cut draws.
+    """
+    z = key * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    part, mask = 0.0, np.uint64(0xFFFF)
+    for shift in range(np.uint64(0), np.uint64(64), np.uint64(16)):
+        part += np.float64((z >> shift) & mask)
+    return (part - 131070.0) * (np.sqrt(3.0) / 65536.0)

@@ -1,0 +1,162 @@
+"""Targets that are numbers or counts, under any likelihood: what trees of each latent raise.
+
+The location comes first, with constants for all other parameters, which follow as rounds go on.
+The spread, which is the first parameter of the likelihood, has trees of its own, at locations by
+members that have not seen the row: residuals of training rows would be too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.trees.boosting.objectives import Objective
+
+_LONGEST_STEP = 1.0  # of the log of a parameter
+_SHORTEST_STEP = 1e-6
+_OFFSET_STEPS = 50
+_CALLS_OF_STEP = 4  # parameters change slowly, and need not follow in every round of every member
+_WIDEST = 10.0  # log of how far the spread of a row may be from that of all
+_LEAST_INFORMATION = 1e-10
+
+
+@dataclass(eq=False)
+class Constants:
+    """A likelihood whose free parameters follow the latents, by natural gradient steps."""
+
+    likelihood: likelihoods.Likelihood
+    bounds: Array  # (P, 2), of the logs; equal where a parameter is held
+    are_held: bool = field(init=False)
+    n_calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.are_held = bool(np.all(self.bounds[:, 0] == self.bounds[:, 1]))
+
+    def follow(self, y: Array, a: Array, weights: Array, n_steps: int = 1) -> None:
+        """Move towards the best parameters at these latents."""
+        for _ in range(0 if self.are_held else n_steps):
+            slope = self.likelihood.score(y, a)[1:] @ weights
+            information = self.likelihood.information(a)[1:] @ weights
+            floor = _LEAST_INFORMATION * np.sum(weights)
+            move = np.clip(slope / np.maximum(information, floor), -_LONGEST_STEP, _LONGEST_STEP)
+            theta = np.clip(self.likelihood.theta + move, *self.bounds.T)
+            self.likelihood = self.likelihood.with_parameters(theta)
+            if np.max(np.abs(move)) < _SHORTEST_STEP:
+                break
+
+
+@dataclass(frozen=True, eq=False)
+class LocationTargets(Objective):
+    """Targets whose latent value is boosted, at constant values of all other parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import likelihoods
+    >>> y = np.array([1.0, 2.0, 6.0])
+    >>> targets = LocationTargets.start(y, np.ones(3), likelihoods.Normal())
+    >>> targets.fit_offset(np.ones(3))
+    array([3.])
+    """
+
+    y: Array  # (N,)
+    weights: Array  # (N,)
+    training: Constants
+    held_out: Constants
+
+    @classmethod
+    def start(cls, y: Array, weights: Array, likelihood: likelihoods.Likelihood) -> LocationTargets:
+        """With parameters that nothing explains yet."""
+        started, bounds = likelihood.search_start(y, weights)
+        a = np.full(len(y), started.fit_constant(y, weights)[0])
+        begun = Constants(started, bounds)
+        begun.follow(y, a, weights, _OFFSET_STEPS)
+        return cls(y, weights, begun, Constants(begun.likelihood, bounds))
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        return (slice(0, 1),)
+
+    def fit_offset(self, weights: Array) -> Array:
+        return np.array([self.training.likelihood.fit_constant(self.y, weights)[0]])
+
+    def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
+        y, a = self.y[rows], latents[:, 0]
+        self.held_out.follow(y, a, self.weights[rows])
+        return self.held_out.likelihood.log_prob(y, a)
+
+    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+        a, own = latents[:, 0], self.training
+        if own.n_calls % _CALLS_OF_STEP == 0:
+            own.follow(self.y, a, self.weights)
+        own.n_calls += 1
+        return _as_columns(own.likelihood.d1(self.y, a), own.likelihood.information(a)[0])
+
+    def measure_row(self, curvatures: Array) -> float:
+        return float(np.mean(curvatures))
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadTargets(Objective):
+    """Targets at given locations, whose spread is boosted: the log of the first parameter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import likelihoods
+    >>> y = np.array([1.0, -1.0, 2.0, -2.0])
+    >>> targets = SpreadTargets(y, np.zeros(4), likelihoods.Normal(1.0))
+    >>> np.exp(targets.fit_offset(np.ones(4))).round(3)
+    array([2.5])
+    """
+
+    y: Array  # (N,)
+    a: Array  # (N,)
+    likelihood: likelihoods.Likelihood  # whose other parameters hold
+    centre: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        theta = self.likelihood.theta
+        object.__setattr__(self, "centre", float(theta[0]) if len(theta) else 0.0)
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        return (slice(0, 1),)
+
+    def fit_offset(self, weights: Array) -> Array:
+        bounds = np.stack([self.likelihood.theta] * 2, axis=1)
+        bounds[0] += [-np.inf, np.inf]
+        best = Constants(self.likelihood, bounds)
+        best.follow(self.y, self.a, weights, _OFFSET_STEPS)
+        return best.likelihood.theta[:1]
+
+    def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
+        return self.at(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
+
+    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+        own = self.at(latents[:, 0])
+        return _as_columns(own.score(self.y, self.a)[1], own.information(self.a)[1])
+
+    def measure_row(self, curvatures: Array) -> float:
+        return float(np.mean(curvatures))
+
+    def at(self, eta: Array) -> likelihoods.Likelihood:
+        """The likelihood with that log of the first parameter in each row."""
+        near = np.clip(eta, self.centre - _WIDEST, self.centre + _WIDEST)
+        return spread_parameters(self.likelihood, near)
+
+
+def spread_parameters(likelihood: likelihoods.Likelihood, eta: Array) -> likelihoods.Likelihood:
+    """The likelihood with the log eta of its first parameter by row, others as they are."""
+    return replace(likelihood, **{likelihood.names[0]: np.exp(eta)})
+
+
+def _as_columns(slopes: Array, curvatures: Array) -> tuple[Array, Array]:
+    """(N, 1), contiguous, and curvatures that are positive."""
+    least = _LEAST_INFORMATION * float(np.max(curvatures, initial=0.0))
+    positive = np.maximum(curvatures, max(least, np.finfo(np.float64).tiny))
+    return np.ascontiguousarray(slopes)[:, None], np.array(positive)[:, None]

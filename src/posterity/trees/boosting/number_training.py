@@ -1,0 +1,174 @@
+"""From coded rows and numbers to cross-fitted trees of the location and of the spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.inference import rows as held_rows
+from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.members import NO_FOLD, BoostingPlan, StartingPoint, cross_fit
+from posterity.trees.boosting.noise import HeldOutNoise, Noise
+from posterity.trees.boosting.number_targets import LocationTargets
+from posterity.trees.boosting.screens import Codes
+
+_SPREAD_DEPTH = 4
+_SPREAD_ROUNDS = 150
+_SPREAD_RATE = 0.15
+_SPREAD_PRIOR = 10.0  # times that of locations, since a square tells a tenth of what a mean does
+_SPREAD_FOLDS = 5
+_LEAST_ROWS = 20  # that have been left out, for trees of the spread
+_SHARED = 0.25  # of the rows left out, by two members
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedNumbers:
+    """Trees of location and spread, the noise, and scores of rows that members left out."""
+
+    location: BoostedTrees
+    spread: BoostedTrees | None
+    noise: Noise
+    scores: Array  # (1 + R,), mean log-probability of left-out rows by round, at constant noise
+    held_out_latents: Array  # (N,), NaN where no member left the row out
+    held_out_log_prob: Array  # (N,)
+    n_rounds: int
+    stop_reason: str
+
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedNumbers:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            location=earlier.append(self.location),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
+
+
+def fit_boosted_numbers(
+    catalogue: Catalogue,
+    codes: Codes,
+    y: Array,
+    likelihood: likelihoods.Likelihood | None,
+    weights: Array,
+    folds: NDArray[np.int64],
+    plan: BoostingPlan,
+    rng: np.random.Generator,
+    start: StartingPoint | None = None,
+    *,
+    share_rows: bool = True,
+) -> BoostedNumbers:
+    """Boost the location, then the spread, and calibrate both by rows that members left out.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The tests.
+    codes : array (J, N)
+        What the rows answer.
+    y : array (N,)
+        Targets.
+    likelihood : Likelihood, optional
+        What is None of its parameters is learned. None: least squares, and Student-t noise.
+    weights : array (N,)
+        How often rows count.
+    folds : array (N,)
+        The member that leaves each row out; -1: none.
+    plan : BoostingPlan
+        How to train.
+    rng : Generator
+        Draws weights, tests and scores.
+    start : StartingPoint, optional
+        Where training of locations starts.
+    share_rows : bool, default=True
+        Whether some rows are left out by two members, by which the mean of members is judged.
+    """
+    of_location, of_spread = rng.spawn(2)
+    targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
+    found = cross_fit(
+        catalogue,
+        codes,
+        targets,
+        weights,
+        folds,
+        replace(plan, leaves_own_target_out=False),
+        of_location,
+        start,
+        _draw_second_folds(folds, of_location) if share_rows else None,
+    )
+    a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
+    out, n_members = np.isfinite(a), found.trees[0].n_members
+    spread, eta, noise = None, None, Noise(targets.training.likelihood, 0.0, 0.0)
+    if out.any():
+        held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
+        if held.has_spread and np.count_nonzero(out) >= _LEAST_ROWS:
+            second = cross_fit(
+                catalogue,
+                codes,
+                held.targets,
+                held.weights,
+                _choose_spread_folds(folds, out, of_spread),
+                _plan_spread(plan),
+                of_spread,
+            )
+            if second.n_rounds:
+                spread, eta = second.trees[0], second.held_out_latents[:, 0]
+        open_variance = float(np.average(v[out], weights=weights[out]))
+        noise = held.calibrate(eta, found.second_latents[:, 0], open_variance, n_members)
+    log_prob = _score_rows(noise, y, a, v, eta)
+    return BoostedNumbers(
+        found.trees[0], spread, noise, found.scores, a, log_prob, found.n_rounds, found.stop_reason
+    )
+
+
+def _plan_spread(plan: BoostingPlan) -> BoostingPlan:
+    """Smaller trees, fewer of them, and a stronger prior: a residual tells little of its spread."""
+    prior = _SPREAD_PRIOR * plan.tree.prior_precision
+    depth = min(_SPREAD_DEPTH, plan.tree.max_depth)
+    rate = max(_SPREAD_RATE, plan.learning_rate)
+    return replace(
+        plan,
+        n_rounds=min(_SPREAD_ROUNDS, plan.n_rounds),
+        learning_rate=rate,
+        tree=replace(plan.tree, max_depth=depth, prior_precision=prior, monotonic=None),
+        leaves_own_target_out=False,
+        patience=None if plan.patience is None else round(4.0 / rate),
+    )
+
+
+def _draw_second_folds(
+    folds: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """The next member for some of the rows that each leaves out; of three members or more."""
+    n_members = int(np.max(folds)) + 1
+    if n_members < 3:
+        return None
+    chosen = (folds != NO_FOLD) & (rng.random(len(folds)) < _SHARED)
+    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
+
+
+def _choose_spread_folds(
+    folds: NDArray[np.int64], out: NDArray[np.bool_], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Those of the location; new ones among the rows left out where there are fewer than three."""
+    if np.max(folds) >= 2:
+        return folds
+    drawn = np.full(len(folds), NO_FOLD)
+    drawn[out] = held_rows.draw_folds(np.zeros(np.count_nonzero(out)), 1.0 / _SPREAD_FOLDS, rng)
+    return drawn
+
+
+def _score_rows(noise: Noise, y: Array, a: Array, v: Array, eta: Array | None) -> Array:
+    """Log-probability of targets by members that left them out, NaN where none did."""
+    log_prob = np.full(len(y), np.nan)
+    known = np.isfinite(a) if eta is None else np.isfinite(a) & np.isfinite(eta)
+    if known.any():
+        dist = noise.predict(a[known], v[known], None if eta is None else eta[known])
+        log_prob[known] = dist.log_prob(y[known])
+    return log_prob

@@ -1,0 +1,125 @@
+"""Rows that part at a split: the children of nodes, and the leaf of every row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import compilation
+from posterity.trees.boosting.packing import Words
+
+
+@compilation.compile_at_first_call
+def split_nodes(
+    code: NDArray[np.uint8],
+    cut: int,
+    nodes: NDArray[np.int64],
+    right: int,
+    n_slots: int,
+    rows: NDArray[np.uint32],
+    words: Words,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cut nodes by one test: their children, and of these what is to be summed.
+
+    A node is (leaf, first row, last row but one, slot of its sums); the right child of leaf l is
+    leaf l + ``right``. Children without rows are left out. Of two children with rows the smaller
+    is summed, in a slot of its own, and its sibling inherits that of the parent.
+    """
+    children = np.empty((2 * len(nodes), 4), dtype=np.int64)
+    parts = np.empty((len(nodes), 4), dtype=np.int64)
+    longest = 0
+    for a in range(len(nodes)):
+        longest = max(longest, nodes[a, 2] - nodes[a, 1])
+    spare_rows = np.empty(longest + 1, dtype=np.uint32)
+    spare_words = np.empty((len(words), longest + 1), dtype=np.int64)
+    n, n_parts = 0, 0
+    for a in range(len(nodes)):
+        leaf, begin, end, slot = nodes[a, 0], nodes[a, 1], nodes[a, 2], nodes[a, 3]
+        middle = _part_rows(code, cut, begin, end, rows, words, spare_rows, spare_words)
+        new = slot
+        if begin < middle < end:
+            new = n_slots
+            n_slots += 1
+            is_left = middle - begin <= end - middle
+            parts[n_parts, 0] = begin if is_left else middle
+            parts[n_parts, 1] = middle if is_left else end
+            parts[n_parts, 2], parts[n_parts, 3] = new, slot
+            n_parts += 1
+        else:
+            is_left = True
+        if middle > begin:
+            children[n, 0], children[n, 1], children[n, 2] = leaf, begin, middle
+            children[n, 3] = new if is_left else slot
+            n += 1
+        if middle < end:
+            children[n, 0], children[n, 1], children[n, 2] = leaf + right, middle, end
+            children[n, 3] = slot if is_left else new
+            n += 1
+    return children[:n], parts[:n_parts]
+
+
+@compilation.compile_at_first_call
+def _part_rows(
+    code: NDArray[np.uint8],
+    cut: int,
+    begin: int,
+    end: int,
+    rows: NDArray[np.uint32],
+    words: Words,
+    spare_rows: NDArray[np.uint32],
+    spare_words: Words,
+) -> int:
+    """Move rows of larger codes behind the others of their node; return where these begin.
+
+    Both keep their order. Each row is written to both sides, and one of them moves on: which one
+    cannot be foreseen.
+    """
+    l, r = np.uint64(begin), np.uint64(0)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        row = rows[i]
+        is_right = np.uint64(code[row] > cut)
+        rows[l] = row
+        spare_rows[r] = row
+        for o in range(len(words)):
+            word = words[o, i]
+            words[o, l] = word
+            spare_words[o, r] = word
+        l += np.uint64(1) - is_right
+        r += is_right
+    middle = np.int64(l)
+    for i in range(end - middle):  # whole slices take seconds to compile
+        rows[middle + i] = spare_rows[i]
+        for o in range(len(words)):
+            words[o, middle + i] = spare_words[o, i]
+    return int(middle)
+
+
+@compilation.compile_at_first_call
+def find_leaves(
+    codes: NDArray[np.uint8],
+    tests: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    leaves: NDArray[np.int32],
+) -> None:
+    """The leaf of every row: bit d says whether its code of test d exceeds the cut."""
+    leaves[:] = 0
+    for d in range(len(tests)):
+        code, cut, bit = codes[tests[d]], cuts[d], np.int32(1 << d)
+        for i in range(len(leaves)):
+            leaves[i] += bit * np.int32(code[i] > cut)
+
+
+@compilation.compile_at_first_call
+def descend(
+    codes: NDArray[np.uint8],
+    tests: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    children: NDArray[np.int32],
+    leaves: NDArray[np.int32],
+) -> None:
+    """The leaf of every row of a tree whose nodes have tests of their own."""
+    for i in range(len(leaves)):
+        node = 0 if len(tests) else -1
+        while node >= 0:
+            node = children[node, 1 if codes[tests[node], i] > cuts[node] else 0]
+        leaves[i] = ~node
