@@ -106,7 +106,7 @@ def test_a_whole_weight_equals_repeating_the_row(rows):
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr("posterity.trees.boosting.screening._WORTH_A_THREAD", 100)
+    monkeypatch.setattr("posterity.trees.boosting.screens._WORTH_A_THREAD", 100)
     X, y = three()
     one, two = (LogitBoostClassifier(n_estimators=8, n_jobs=n).fit(X, y) for n in (1, 2))
     np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
@@ -250,3 +250,50 @@ def test_the_prior_is_worth_one_row():
     low, high = model.steps_.values[0, :, 0]
     assert low == pytest.approx(-high)
     assert 10.0 * expit(-high) == pytest.approx(high / 4.0)
+
+
+def test_a_warm_start_goes_on_where_the_last_fit_ended():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[::9, 1] = np.nan
+    for y in (X[:, 0] > 0.3, np.digitize(X[:, 0], [-0.5, 0.5])):
+        whole = LogitBoostClassifier(12).fit(X, y)
+        parts = LogitBoostClassifier(5, warm_start=True).fit(X, y)
+        parts.set_params(n_estimators=12).fit(X, y)
+        np.testing.assert_allclose(parts.activation(X), whole.activation(X), atol=1e-8)
+        np.testing.assert_allclose(parts.log_likelihoods_, whole.log_likelihoods_, rtol=1e-8)
+        with pytest.raises(ValueError, match="truncate"):
+            parts.set_params(n_estimators=3).fit(X, y)
+        with pytest.raises(ValueError, match="classes"):
+            parts.set_params(n_estimators=14).fit(X, np.arange(200) % 5)
+
+
+def test_a_fit_can_start_from_a_given_activation():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = X[:, 0] + 0.5 * X[:, 1] > 0.3
+    first = LogitBoostClassifier(7).fit(X, y)
+    rest = LogitBoostClassifier(5).fit(X, y, activation=first.activation(X))
+    np.testing.assert_array_equal(rest.offset_, 0.0)
+    whole = LogitBoostClassifier(12).fit(X, y)
+    total = first.activation(X) + rest.activation(X)
+    np.testing.assert_allclose(total, whole.activation(X), atol=1e-8)
+    with pytest.raises(ValueError, match="shape"):
+        first.fit(X, y, activation=np.zeros((200, 2)))
+    with pytest.raises(ValueError, match="finite"):
+        first.fit(X, y, activation=np.full(200, np.inf))
+
+
+def test_fresh_tests_are_drawn_in_every_round():
+    X = np.random.default_rng(0).normal(size=(400, 6))
+    y = X[:, 0] * X[:, 1] + 0.3 * X[:, 2] > 0.0
+    options = {"splits": projections.Projections(n_columns=2), "max_features": 6, "random_state": 0}
+    once = LogitBoostClassifier(40, **options).fit(X, y)
+    fresh = LogitBoostClassifier(40, resample_features=True, **options).fit(X, y)
+    assert len(np.unique(once.steps_.tests, axis=0)) <= 6
+    assert len(np.unique(fresh.steps_.tests, axis=0)) > 30
+    assert fresh.log_likelihoods_[-1] > once.log_likelihoods_[-1]
+    held = LogitBoostClassifier(40, resample_features=True, validation_fraction=0.2, **options).fit(
+        X, y
+    )
+    assert 0 < held.n_estimators_ <= 40
+    with pytest.raises(ValueError, match="max_features"):
+        LogitBoostClassifier(resample_features=True).fit(X, y)

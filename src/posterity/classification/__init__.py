@@ -2,6 +2,7 @@
 
 from posterity.classification.base import Classifier
 from posterity.classification.bayesian import BayesianLogisticRegression
+from posterity.classification.boosted_trees import BoostedTreesClassifier
 from posterity.classification.discrete import DiscreteClassifier
 from posterity.classification.dual import DualLogisticRegression
 from posterity.classification.gaussian_process import GaussianProcessClassifier
@@ -19,6 +20,7 @@ from posterity.classification.stagewise import StagewiseClassifier
 
 __all__ = [
     "BayesianLogisticRegression",
+    "BoostedTreesClassifier",
     "Classifier",
     "DiscreteClassifier",
     "DualLogisticRegression",

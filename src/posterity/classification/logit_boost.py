@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import numbers
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION
+from posterity.classification.staged import StagedClassifier
 from posterity.models import ModelCard
 from posterity.models.split_model import SplitModel
 from posterity.trees.boosting import rounds, training
@@ -25,7 +27,7 @@ from posterity.trees.families import family
 _SELECTIONS = ("one_step", "full")
 
 
-class LogitBoostClassifier(SplitModel, Classifier):
+class LogitBoostClassifier(SplitModel, StagedClassifier):
     """Boosted step functions for classification: LogitBoost.  [P9 9.7.1]
 
     The latent value of a row is a constant plus ``n_estimators`` steps, and its sigmoid is the
@@ -64,6 +66,9 @@ class LogitBoostClassifier(SplitModel, Classifier):
     max_features : int, optional
         Number of tests drawn at random, once, before the first round. None: all tests of a finite
         family.
+    resample_features : bool, default=False
+        Whether ``max_features`` tests are drawn anew in every round: for families with millions of
+        tests. A round then holds one byte per row and test.
     n_thresholds : int, default=254
         Maximum number of thresholds of a test, at quantiles of its values; single columns always
         have up to 254.
@@ -72,6 +77,9 @@ class LogitBoostClassifier(SplitModel, Classifier):
         best log score; all rows are then used for that many rounds.
     n_iter_no_change : int, default=30
         Number of rounds without improvement after which that search ends.
+    warm_start : bool, default=False
+        Whether ``fit`` adds rounds to those of the last fit, up to ``n_estimators`` in all. The
+        classes must be the same; the rows need not.
     n_jobs : int, optional
         Number of threads. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -137,6 +145,8 @@ class LogitBoostClassifier(SplitModel, Classifier):
         n_thresholds: int = MOST_OFFSETS,
         validation_fraction: float | None = None,
         n_iter_no_change: int = 30,
+        resample_features: bool = False,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -148,10 +158,19 @@ class LogitBoostClassifier(SplitModel, Classifier):
         self.n_thresholds = n_thresholds
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.resample_features = resample_features
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        activation: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -162,18 +181,68 @@ class LogitBoostClassifier(SplitModel, Classifier):
             Classes.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
+        activation : array-like of shape (N,), or (N, C) for C > 2 classes, optional
+            Latent values of the rows at which the fit starts, such as the activation of another
+            model. ``offset_`` is then zero, and predictions are without these values.
         """
         options = self._check_options()
-        rows = self._check_rows(X, reset=True)
+        before = self._find_earlier_steps(activation)
+        rows = self._check_rows(X, reset=before is None)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
-        found = training.fit_boosted_steps(self._family(), rows, codes, counts, options, rng)
+        if before is not None:
+            self._add_rounds(before, training.GivenRows(rows, codes, counts), options, rng)
+            return self
+        start = _check_activation(activation, len(rows), len(self.classes_))
+        given = training.GivenRows(rows, codes, counts, start)
+        found = training.fit_boosted_steps(self._family(), given, options, rng)
+        self._adopt_fit(found, found.boosted.steps, found.boosted.log_likelihood)
+        return self
+
+    def _find_earlier_steps(self, activation: Any) -> _EarlierFit | None:
+        """Where a warm start goes on; None where it begins."""
+        if not self.warm_start or "steps_" not in vars(self):
+            return None
+        if activation is not None:
+            raise ValueError("warm_start goes on where the last fit ended; leave out activation.")
+        if self.n_estimators < self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {self.n_estimators_} rounds of "
+                "the last fit; use truncate, or set warm_start=False to fit anew."
+            )
+        return _EarlierFit(self.steps_, self.log_likelihoods_, self.classes_)
+
+    def _add_rounds(
+        self,
+        before: _EarlierFit,
+        given: training.GivenRows,
+        options: training.BoostingOptions,
+        rng: np.random.Generator,
+    ) -> None:
+        """Add the rounds that are still missing."""
+        if not np.array_equal(before.classes, self.classes_):
+            raise ValueError(
+                f"warm_start goes on with the classes {before.classes.tolist()}, but y has "
+                f"{self.classes_.tolist()}; set warm_start=False to fit anew."
+            )
+        n_rounds = self.n_estimators - len(before.steps)
+        if n_rounds == 0:
+            return
+        start = before.steps.latents(self.splits_, given.rows)
+        options = replace(options, rules=replace(options.rules, n_rounds=n_rounds), is_fitted=True)
+        given = replace(given, start=start)
+        found = training.fit_boosted_steps(self.splits_, given, options, rng)
+        likelihoods = [before.log_likelihoods, found.boosted.log_likelihood[1:]]
+        self._adopt_fit(
+            found, before.steps.extend(found.boosted.steps), np.concatenate(likelihoods)
+        )
+
+    def _adopt_fit(self, found: training.BoostingFit, steps: Steps, log_likelihoods: Array) -> None:
         self.splits_, self.validation_scores_ = found.family, found.scores
         self.stop_reason_ = found.boosted.stop_reason
-        self._adopt(found.boosted.steps, found.boosted.log_likelihood)
-        return self
+        self._adopt(steps, log_likelihoods)
 
     def check_consistency(self) -> None:
         """Raise ValueError where steps are not such that rows as they are taken can answer."""
@@ -205,18 +274,6 @@ class LogitBoostClassifier(SplitModel, Classifier):
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
             yield classes.predict_at_latents(A)
-
-    @models.refuse_partitions
-    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
-        """What ``predict_proba`` would be after the first round, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield dist.probabilities()
-
-    @models.refuse_partitions
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """What ``predict`` would be after the first round, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield self.classes_[dist.mode()]
 
     def truncate(self, n_estimators: int) -> Self:
         """A fitted copy of the first rounds only: what a fit with so many gives.
@@ -264,6 +321,10 @@ class LogitBoostClassifier(SplitModel, Classifier):
             raise ValueError(f"n_thresholds={self.n_thresholds} must be at most {MOST_OFFSETS}.")
         if validation.check_positive(self.learning_rate, "learning_rate") > 1.0:
             raise ValueError(f"learning_rate={self.learning_rate} must be at most 1.")
+        if self.resample_features and self.max_features is None:
+            raise ValueError(
+                "resample_features=True draws max_features tests in every round; set max_features."
+            )
         if self.selection not in _SELECTIONS:
             options = " or ".join(map(repr, _SELECTIONS))
             raise ValueError(f"selection={self.selection!r} must be {options}.")
@@ -272,10 +333,31 @@ class LogitBoostClassifier(SplitModel, Classifier):
                 self.n_estimators, self.learning_rate, self.selection, self.n_iter_no_change
             ),
             self.max_features,
+            bool(self.resample_features),
             self.n_thresholds,
             _check_fraction(self.validation_fraction),
             self.n_jobs,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _EarlierFit:
+    steps: Steps
+    log_likelihoods: Array
+    classes: NDArray[Any]
+
+
+def _check_activation(activation: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
+    """Latent values (N, L) at which a fit starts."""
+    if activation is None:
+        return None
+    start = np.asarray(activation, dtype=np.float64)
+    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+    if start.shape != shape:
+        raise ValueError(f"activation has shape {start.shape}, but {shape} is required.")
+    if not np.all(np.isfinite(start)):
+        raise ValueError("activation holds numbers that are not finite.")
+    return start.reshape(n_rows, -1)
 
 
 def _check_fraction(part: Any) -> float | None:

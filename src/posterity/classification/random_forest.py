@@ -19,8 +19,11 @@ class RandomForestClassifier(ForestClassifier):
     frequencies, and the forest averages the trees.
 
     Out-of-bag rows, about a third for each tree, set the weight of that prior and the power that
-    sharpens the average, which is too cautious when trees are many and weak. Probabilities are
-    therefore calibrated, and the log score on unseen rows is known without a test set.
+    sharpens the average, which is too cautious when trees are weak. Both depend on the number of
+    trees, and a row is out of the bag of about a third of them: how they change with it is learned
+    too, and used to carry them over to all trees. So probabilities of forests of few trees are
+    calibrated as well, and the log score on unseen rows is known without a test set; it is that of
+    about a third of the trees.
 
     Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
     values as the largest and once as the smallest, so each split sends them to the side where they
@@ -90,7 +93,7 @@ class RandomForestClassifier(ForestClassifier):
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
     >>> model.predict_proba([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).round(2)
     array([[1.  , 0.  ],
-           [0.71, 0.29]])
+           [0.72, 0.28]])
     >>> model.oob_score_, model.feature_importances_.round(2)
     (0.992, array([0.53, 0.44, 0.03]))
     """

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Self
 
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from posterity import distributions, models, validation
-from posterity.arrays import Array
 from posterity.classification import classes
-from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.classification.base import CLASS_DISTRIBUTION
+from posterity.classification.staged import StagedClassifier
 from posterity.inference.local import Stages
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
 
 
-class StagewiseClassifier(StagewiseModel, Classifier):
+class StagewiseClassifier(StagewiseModel, StagedClassifier):
     """Nonlinear logistic regression built one unit at a time.  [P9 Sec 9.7]
 
     The activation is a constant plus a weighted sum of units, which are smooth steps in any
@@ -140,18 +140,6 @@ class StagewiseClassifier(StagewiseModel, Classifier):
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for _, A in self._iterate_units(X):
             yield classes.predict_at_latents(A)
-
-    @models.refuse_partitions
-    def staged_predict_proba(self, X: ArrayLike) -> Iterator[Array]:
-        """What ``predict_proba`` would be after the first unit, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield dist.probabilities()
-
-    @models.refuse_partitions
-    def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[Any]]:
-        """What ``predict`` would be after the first unit, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield self.classes_[dist.mode()]
 
     def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)

@@ -28,4 +28,4 @@ def can_average(likelihood: Any) -> bool:
     Counts are left out: predictions of a log rate that is normal cannot be joined, and a normal
     with the moments of several makes rates too large.
     """
-    return not isinstance(likelihood, likelihoods.Poisson)
+    return not isinstance(likelihood, likelihoods.Poisson | likelihoods.NegativeBinomial)

@@ -54,8 +54,8 @@ class SplitModel(BaseEstimator):
         """Publish what the tests on each column gained together."""
         self.column_gain_ = None
         if isinstance(family, trees.Columns):
-            columns, n_columns = family.columns_of(tests), self.n_features_in_
-            gain = np.bincount(columns, weights=gains, minlength=n_columns)
+            columns = family.columns_of(tests)
+            gain = np.bincount(columns, weights=gains, minlength=family.n_columns)
             self.column_gain_ = gain.astype(np.float64)
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
@@ -74,8 +74,11 @@ class SplitModel(BaseEstimator):
             raise ValueError("There are no rows in X; pass at least one.")
         return X
 
-    def _check_learned(self, family: Any, tests: Any) -> None:
-        """Raise ValueError unless rows as they are taken can answer tests of what was learned."""
+    def _check_learned(self, family: Any, tests: Any, n_columns: int | None = None) -> None:
+        """Raise ValueError unless rows as they are taken can answer tests of what was learned.
+
+        Rows have as many columns as were seen, unless others were made of these.
+        """
         validation.require(isinstance(family, trees.Family), "the family of tests is not one.")
         if isinstance(family, validation.Checked):
             family.check_consistency()
@@ -85,7 +88,7 @@ class SplitModel(BaseEstimator):
             type(given) is type(family),
             f"tests are {type(given).__name__}, but {type(family).__name__} were learned.",
         )
-        family.check_width(vars(self).get("n_features_in_"))
+        family.check_width(vars(self).get("n_features_in_") if n_columns is None else n_columns)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

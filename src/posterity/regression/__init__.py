@@ -2,6 +2,7 @@
 
 from posterity.regression.base import Regressor
 from posterity.regression.bayesian import BayesianLinearRegression
+from posterity.regression.boosted_trees import BoostedTreesRegressor
 from posterity.regression.dual import DualLinearRegression
 from posterity.regression.gamma import GammaRegression
 from posterity.regression.gaussian_process import GaussianProcessRegressor
@@ -20,6 +21,7 @@ from posterity.regression.stagewise import StagewiseRegressor
 
 __all__ = [
     "BayesianLinearRegression",
+    "BoostedTreesRegressor",
     "DualLinearRegression",
     "GammaRegression",
     "GaussianProcessRegressor",

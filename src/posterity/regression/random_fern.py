@@ -48,7 +48,7 @@ feature_importances_
     >>> model = RandomFernRegressor(30, random_state=0).fit(X, X[:, 0] ** 2)
     >>> mean, std = model.predict([[0.5]], return_std=True)
     >>> print(f"{mean[0]:.2f} +- {std[0]:.2f}")
-    0.24 +- 0.02
+    0.24 +- 0.01
     """
 
     card = ModelCard(

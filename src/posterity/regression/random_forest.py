@@ -51,7 +51,8 @@ class RandomForestRegressor(ForestRegressor):
         out-of-bag rows; without them 1, of the variance around all leaves.
     sharpness : float, optional
         Factor by which the variance of the mixture is divided. None: learned from out-of-bag rows,
-        or 1 without them.
+        by the variance between trees carried over from the third of the trees that these meet to
+        all trees; or 1 without them.
     n_jobs : int, optional
         Number of threads for fitting and predicting. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None

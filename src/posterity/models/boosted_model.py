@@ -1,0 +1,272 @@
+"""What boosted trees of classes and of numbers share: rows, folds, starts and columns."""
+
+from __future__ import annotations
+
+import abc
+import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, trees, validation
+from posterity.arrays import Array
+from posterity.models import boosting_plan
+from posterity.models.lazy_queries import refuse_partitions
+from posterity.models.split_model import SplitModel, check_groups
+from posterity.models.streamed_rows import read_targets
+from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.boosting.levels import LevelMeans
+from posterity.trees.boosting.members import BoostingPlan, StartingPoint
+from posterity.trees.boosting.shap import find_shapley_values
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTargets:
+    """Targets of N rows as trees take them, what folds share out, and what levels have means of."""
+
+    values: Array  # (N,), classes from 0 on, or numbers
+    strata: Array  # (N,), equal for rows of which each fold has its share
+    means: Array  # (N, T)
+
+
+@dataclass(frozen=True, eq=False)
+class BoostingStart:
+    """How training begins: the plan, draws, and latents where these are given."""
+
+    plan: BoostingPlan
+    rng: np.random.Generator
+    point: StartingPoint | None
+    earlier: BoostedModel | None
+
+
+class BoostedModel(SplitModel, abc.ABC):
+    """An estimator whose latent values are sums of trees, in members that leave rows out.
+
+    A subclass says what targets are, and trains. It has the parameters that
+    :mod:`posterity.models.boosting_plan` reads.
+    """
+
+    _n_thresholds: ClassVar[int | None] = None
+
+    cv: Any
+    max_features: int | float | str | None
+    categorical_features: Any
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    splits_: trees.Family
+    levels_: LevelMeans | None
+    trees_: BoostedTrees
+    validation_scores_: Array | None
+
+    @abc.abstractmethod
+    def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
+        """Targets as they were given, checked."""
+
+    @abc.abstractmethod
+    def _boost(self, table: boosting_plan.BoostedRows, y: Array, start: BoostingStart) -> Self:
+        """Train on coded rows and publish what was found."""
+
+    @abc.abstractmethod
+    def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
+        """The shape of latents that rows are given."""
+
+    def _count_members(self, n_rows: int) -> Any:
+        """The parameter ``cv``, or what stands for it where it is None."""
+        del n_rows
+        return self.cv
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        activation: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+            Inputs, where NaN is a missing value; or rows of any kind that ``splits`` takes. Chunks
+            contain targets and weights and are never in memory together; a byte for each row and
+            test is.
+        y : array-like of shape (N,)
+            Targets: classes or numbers.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        groups : array-like of shape (N,), optional
+            Group of each row, such as the person who was measured. A member leaves out all rows of
+            a group or none.
+        activation : array-like of shape (N,), or (N, C) for several classes, optional
+            Latent values at which the trees start. They are not part of the model: add them to
+            ``activation(X)`` of new rows.
+        """
+        boosting_plan.check_boosting_parameters(self)
+        earlier = self._find_earlier_fit()
+        if earlier is None:
+            self.seed_ = int(arrays.generator(self.random_state).integers(2**62))
+        rng = np.random.default_rng(self.seed_)
+        if isinstance(X, designs.Chunks):
+            return self._fit_chunks(X, rng)
+        rows = self._check_rows(X, reset=True)
+        counts = validation.check_repetitions(sample_weight, len(rows))
+        targets = self._read_targets(y, len(rows), counts)
+        given = self._check_activation(activation, len(rows))
+        weights = np.ones(len(rows)) if counts is None else counts
+        table = boosting_plan.BoostingRows(
+            rows,
+            targets.strata,
+            targets.means,
+            weights,
+            check_groups(groups, len(rows), counts),
+            self._find_categorical(),
+            self._n_thresholds,
+        ).code(
+            self._family(),
+            self._count_members(int(np.count_nonzero(weights))),
+            self.max_features,
+            rng,
+        )
+        start = self._start(table, rng, given, earlier)
+        return self._boost(table, targets.values[table.kept], start)
+
+    def truncate(self, n_estimators: int) -> Self:
+        """A copy that has the first rounds only.
+
+        Parameters
+        ----------
+        n_estimators : int
+            How many, from none to ``n_estimators_``.
+        """
+        check_is_fitted(self)
+        validation.check_count(n_estimators, "n_estimators", least=0)
+        if n_estimators > self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
+            )
+        other = copy.copy(self)
+        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
+        other._adopt_trees(self.trees_.truncate(n_estimators), n_estimators)
+        return other
+
+    @refuse_partitions
+    def shap_values(self, X: Any) -> tuple[Array, Array]:
+        """Exact Shapley values: what each column adds to the latent values of a row.
+
+        Where a column is not known, a row goes both ways at its tests, by the shares of training
+        rows. The values of a row and the expected latents sum to the mean of ``predict_latent``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Rows.
+
+        Returns
+        -------
+        values : array of shape (n, D), or (n, D, C) for several classes
+            For the latent value of a row, which is that of the second of two classes.
+        expected : array of shape () or (C,)
+            Latents where no column is known.
+        """
+        rows = self._prepare_rows(X)
+        found, expected = find_shapley_values(self.trees_, self.splits_, rows)
+        if self.levels_ is not None:
+            found = self.levels_.sum_by_column(found, self.n_features_in_)
+        values, offset = self._scale_latents() * found, self._scale_latents() * expected
+        return (values[..., 0], offset[0]) if values.shape[2] == 1 else (values, offset)
+
+    def _scale_latents(self) -> float:
+        """By what sums of trees are multiplied."""
+        return 1.0
+
+    def _count_encoded_columns(self) -> int | None:
+        """Columns that tests see; None: those of X."""
+        levels = vars(self).get("levels_")
+        if levels is None:
+            return None
+        validation.require(isinstance(levels, LevelMeans), "levels_ must be means of levels.")
+        levels.check_consistency()
+        n_columns = vars(self).get("n_features_in_")
+        validation.require_count(n_columns, "the number of columns")
+        validation.require_within(np.array(levels.columns), "columns", 0, n_columns)
+        return len(levels.columns_of(n_columns))
+
+    def _prepare_rows(self, X: Any) -> Any:
+        """Query rows as the trees take them."""
+        check_is_fitted(self, "trees_")
+        rows = self._check_rows(X, reset=False)
+        return rows if self.levels_ is None else self.levels_.encode(rows)
+
+    def _adopt_trees(self, grown: BoostedTrees, n_rounds: int) -> None:
+        """Set the attributes that follow from the trees."""
+        self.trees_, self.n_estimators_ = grown, n_rounds
+        self._count_gains(self.splits_, grown.tests, grown.gains / grown.n_members)
+        if self.levels_ is not None and self.column_gain_ is not None:
+            gains, n_columns = self.column_gain_[None], self.n_features_in_
+            self.column_gain_ = self.levels_.sum_by_column(gains, n_columns)[0]
+
+    def _fit_chunks(self, chunks: designs.Chunks, rng: np.random.Generator) -> Self:
+        if self.categorical_features is not None:
+            raise ValueError(
+                "categorical_features are taken only with rows in memory: encode them first, or "
+                "fit on a sample."
+            )
+        chunks.require_rereadable(type(self).__name__)
+        y, weights = read_targets(self, chunks)
+        targets = self._read_targets(y, len(y), weights)
+        counts = np.ones(len(y)) if weights is None else weights
+        n_members = self._count_members(len(y))
+        table = boosting_plan.code_chunks(
+            self._family(), chunks, targets.strata, counts, n_members, rng
+        )
+        return self._boost(table, targets.values, self._start(table, rng, None, None))
+
+    def _find_earlier_fit(self) -> Self | None:
+        """What a warm start continues: a copy of the model as it is."""
+        is_fitted = self.warm_start and "trees_" in vars(self)
+        return copy.copy(self) if is_fitted else None
+
+    def _start(
+        self,
+        table: boosting_plan.BoostedRows,
+        rng: np.random.Generator,
+        activation: Array | None,
+        earlier: BoostedModel | None,
+    ) -> BoostingStart:
+        """Start from a constant, from given latents, or after the trees of an earlier fit."""
+        plan = boosting_plan.plan_boosting(self, table, vars(self).get("n_features_in_"))
+        if earlier is None:
+            point = None
+            if activation is not None:
+                point = StartingPoint.at_latents(activation[table.kept])
+            return BoostingStart(plan, rng, point, None)
+        done = earlier.n_estimators_
+        return BoostingStart(
+            replace(plan, n_rounds=max(0, plan.n_rounds - done)),
+            np.random.default_rng([self.seed_, done]),
+            table.continue_from(earlier.trees_, earlier.splits_),
+            earlier,
+        )
+
+    def _find_categorical(self) -> tuple[int, ...]:
+        if self.categorical_features is None:
+            return ()
+        if self.splits is not None:
+            raise ValueError("categorical_features are for splits of single columns: splits=None.")
+        return boosting_plan.find_columns(self.categorical_features, "categorical_features", self)
+
+    def _check_activation(self, activation: ArrayLike | None, n_rows: int) -> Array | None:
+        """Latents (N, L) at which trees start."""
+        if activation is None:
+            return None
+        given, shape = np.asarray(activation, dtype=np.float64), self._activation_shape(n_rows)
+        if given.shape != shape or not np.all(np.isfinite(given)):
+            raise ValueError(
+                f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
+            )
+        return np.ascontiguousarray(given.reshape(n_rows, -1))
