@@ -1,10 +1,11 @@
-"""Small data sets: one measured, the others simulated from a known function.
+"""Small data sets: measured, rendered, or simulated from a known function.
 
 A simulated set is the same for the same seed. With ``noise_variance=0`` it holds the true function
 at the same inputs.
 """
 
 from posterity.datasets.base import Dataset
+from posterity.datasets.people import Bodies, bodies, motions
 from posterity.datasets.tables import (
     diabetes,
     friedman1,
@@ -17,14 +18,17 @@ from posterity.datasets.tables import (
 from posterity.datasets.walking import Walks, walks
 
 __all__ = [
+    "Bodies",
     "Dataset",
     "Walks",
+    "bodies",
     "diabetes",
     "friedman1",
     "friedman2",
     "friedman3",
     "heteroscedastic_steps",
     "line",
+    "motions",
     "sinc",
     "walks",
 ]

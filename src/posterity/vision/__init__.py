@@ -1,0 +1,35 @@
+"""Images: detectors of objects, and bodies seen by a depth camera."""
+
+from posterity.vision import bodies
+from posterity.vision.body_parts import BodyPartForest
+from posterity.vision.depth_differences import DepthDifferences, DepthPixels
+from posterity.vision.detections import Detections
+from posterity.vision.detector import WindowDetector
+from posterity.vision.haar import HaarFeatures
+from posterity.vision.images import (
+    ImageError,
+    list_images,
+    read_image,
+    to_color,
+    to_gray,
+    write_image,
+)
+from posterity.vision.joints import JointFinder, Joints
+
+__all__ = [
+    "BodyPartForest",
+    "DepthDifferences",
+    "DepthPixels",
+    "Detections",
+    "HaarFeatures",
+    "ImageError",
+    "JointFinder",
+    "Joints",
+    "WindowDetector",
+    "bodies",
+    "list_images",
+    "read_image",
+    "to_color",
+    "to_gray",
+    "write_image",
+]

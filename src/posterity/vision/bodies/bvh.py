@@ -1,0 +1,244 @@
+"""Motion capture files of the Biovision hierarchy (BVH).
+
+A file describes a skeleton, joint by joint, and then one row of positions and angles per frame.
+Files come from anywhere, so nothing is allocated because a file asks for it: sizes are those of
+what was read, within limits, and every error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import files
+from posterity.arrays import Array
+
+_MOST_BYTES = 1 << 28
+_MOST_JOINTS = 1000
+_CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """Joints, each fixed to its parent, and the channels that move them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Joints, parents before children. The end of a limb is named after its joint: "Head end".
+    parents : ndarray of shape (J,)
+        Parent of each joint; -1 for the root.
+    offsets : ndarray of shape (J, 3)
+        Position relative to the parent, in the parent's axes.
+    owners : ndarray of shape (C,)
+        The joint that each channel moves.
+    kinds : tuple of str
+        Channels such as "Xposition" and "Zrotation", in the order in which they apply.
+    """
+
+    names: tuple[str, ...]
+    parents: NDArray[np.int32]
+    offsets: Array
+    owners: NDArray[np.int32]
+    kinds: tuple[str, ...]
+
+    def number_of(self, name: str) -> int:
+        """The place of a joint among the names."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise ValueError(
+                f"The skeleton has no joint {name!r}; it has {', '.join(self.names)}."
+            ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A skeleton, and the values of its channels in each frame.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+        Joints and channels.
+    values : ndarray of shape (T, C)
+        Lengths in units of the file, angles in degrees.
+    frame_time : float
+        Seconds between frames.
+    """
+
+    skeleton: Skeleton
+    values: Array
+    frame_time: float
+
+
+def read_bvh(path: str | os.PathLike[str]) -> Motion:
+    """Read a motion capture file.
+
+    Parameters
+    ----------
+    path : str or path
+        A BVH file with one skeleton.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "nod.bvh"
+    >>> _ = place.write_text(
+    ...     "HIERARCHY\\nROOT Neck\\n{\\nOFFSET 0 0 0\\nCHANNELS 1 Xrotation\\nEnd Site\\n{\\n"
+    ...     "OFFSET 0 2 0\\n}\\n}\\nMOTION\\nFrames: 2\\nFrame Time: 0.1\\n0\\n30\\n"
+    ... )
+    >>> motion = read_bvh(place)
+    >>> motion.skeleton.names, motion.values.ravel()
+    (('Neck', 'Neck end'), array([ 0., 30.]))
+    """
+    place = files.check_path(path)
+    lines = _Lines(place)
+    lines.expect("HIERARCHY")
+    skeleton = _HierarchyReader(lines).read()
+    return Motion(skeleton, *_read_frames(lines, len(skeleton.kinds)))
+
+
+class _Lines:
+    """The words of a file line by line, empty lines left out, and errors that name the line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise ValueError(
+                f"{path} has {size:,} bytes; motion capture files of at most {_MOST_BYTES:,} bytes "
+                "can be read. Split the recording."
+            )
+        self._lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        self._number = 0
+
+    def next_words(self) -> list[str]:
+        """The words of the next line that has some."""
+        while self._number < len(self._lines):
+            self._number += 1
+            if words := self._lines[self._number - 1].split():
+                return words
+        raise self.error("the file ends too early")
+
+    def is_at_end(self) -> bool:
+        return not any(line.strip() for line in self._lines[self._number :])
+
+    def expect(self, *beginning: str) -> list[str]:
+        """The words after those with which the next line must begin."""
+        words = self.next_words()
+        if tuple(words[: len(beginning)]) != beginning:
+            raise self.error(f"expected {' '.join(beginning)!r}, found {_shorten(words)}")
+        return words[len(beginning) :]
+
+    def numbers(self, words: list[str], n: int) -> Array:
+        """Words as n finite numbers."""
+        if len(words) != n:
+            raise self.error(f"expected {n} numbers, found {len(words)}")
+        try:
+            values = np.array(words, dtype=np.float64)
+        except ValueError:
+            raise self.error(f"expected numbers, found {_shorten(words)}") from None
+        if not np.isfinite(values).all():
+            raise self.error("a number is not finite")
+        return values
+
+    def error(self, sentence: str) -> ValueError:
+        return ValueError(f"{self._path}, line {max(self._number, 1)}: {sentence}.")
+
+
+class _HierarchyReader:
+    """Joints from the root down; ``stack`` holds the joints whose braces are open."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        self._names: list[str] = []
+        self._parents: list[int] = []
+        self._offsets: list[Array | None] = []
+        self._owners: list[int] = []
+        self._kinds: list[str] = []
+        self._stack: list[int] = []
+
+    def read(self) -> Skeleton:
+        self._open_joint(self._lines.expect("ROOT"))
+        while self._stack:
+            self._read_line(self._lines.next_words())
+        offsets = [offset for offset in self._offsets if offset is not None]
+        return Skeleton(
+            tuple(self._names),
+            np.array(self._parents, dtype=np.int32),
+            np.array(offsets),
+            np.array(self._owners, dtype=np.int32),
+            tuple(self._kinds),
+        )
+
+    def _read_line(self, words: list[str]) -> None:
+        match words:
+            case ["OFFSET", *rest]:
+                self._offsets[self._stack[-1]] = self._lines.numbers(rest, 3)
+            case ["CHANNELS", count, *kinds]:
+                self._add_channels(count, kinds)
+            case ["JOINT", *rest]:
+                self._open_joint(rest)
+            case ["End", *_]:
+                self._open_joint([self._names[self._stack[-1]], "end"])
+            case ["}"]:
+                self._close_joint()
+            case _:
+                raise self._lines.error(
+                    f"expected OFFSET, CHANNELS, JOINT, End Site or a brace, found "
+                    f"{_shorten(words)}"
+                )
+
+    def _open_joint(self, words: list[str]) -> None:
+        name = " ".join(words)
+        if not name:
+            raise self._lines.error("the joint has no name")
+        if name in self._names:
+            raise self._lines.error(f"there are two joints named {name[:40]!r}")
+        if len(self._names) == _MOST_JOINTS:
+            raise self._lines.error(f"the skeleton has more than {_MOST_JOINTS} joints")
+        self._lines.expect("{")
+        self._names.append(name)
+        self._parents.append(self._stack[-1] if self._stack else -1)
+        self._offsets.append(None)
+        self._stack.append(len(self._names) - 1)
+
+    def _close_joint(self) -> None:
+        joint = self._stack.pop()
+        if self._offsets[joint] is None:
+            raise self._lines.error(f"the joint {self._names[joint][:40]!r} has no OFFSET")
+
+    def _add_channels(self, count: str, kinds: list[str]) -> None:
+        joint = self._stack[-1]
+        if joint in self._owners:
+            raise self._lines.error("the joint has CHANNELS twice")
+        if count != str(len(kinds)):
+            raise self._lines.error(f"{_shorten([count])} channels, but {len(kinds)} names")
+        for kind in kinds:
+            if kind not in _CHANNELS or kinds.count(kind) > 1:
+                raise self._lines.error(f"{_shorten([kind])} is not a channel, or is there twice")
+        self._owners += [joint] * len(kinds)
+        self._kinds += kinds
+
+
+def _read_frames(lines: _Lines, n_channels: int) -> tuple[Array, float]:
+    """The rows after MOTION, and the time between them."""
+    lines.expect("MOTION")
+    (n_frames,) = lines.numbers(lines.expect("Frames:"), 1)
+    (frame_time,) = lines.numbers(lines.expect("Frame", "Time:"), 1)
+    if n_frames < 1 or n_frames % 1 or frame_time <= 0.0:
+        raise lines.error("the number of frames and the time between them must be positive")
+    rows: list[Array] = []
+    while len(rows) < n_frames:  # the file ends before a false number of frames fills the memory
+        rows.append(lines.numbers(lines.next_words(), n_channels))
+    if not lines.is_at_end():
+        raise lines.error(f"there are more rows than the {len(rows)} frames")
+    return np.array(rows), float(frame_time)
+
+
+def _shorten(words: list[str]) -> str:
+    """Words as an error quotes them."""
+    return repr(" ".join(words[:8])[:40])

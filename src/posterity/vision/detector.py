@@ -1,0 +1,393 @@
+"""A detector of objects: windows of an image at all sizes, learned from patches and scenes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, linalg, validation
+from posterity.arrays import Array
+from posterity.vision.detections import Detections
+from posterity.vision.integrals import Pixels
+from posterity.vision.windows import boosting, calibration, inputs, opencv_xml, pyramid, searching
+from posterity.vision.windows import training as window_training
+from posterity.vision.windows.background import Background
+from posterity.vision.windows.calibration import Calibration
+from posterity.vision.windows.grouping import Groups
+from posterity.vision.windows.training import Training, TrainingOptions
+from posterity.vision.windows.variations import Inset, Variations
+from posterity.vision.windows.window_sum import WindowSum
+
+_LEAST_CONTRAST = 6.0  # standard deviation of gray values: flatter windows show nothing
+_CALIBRATED_SIZE = 1.0  # of the least pasted patch, in sizes of the window's patch
+_PASTED = 3.0  # patches on a scene, on average
+_COPIES = 3  # of each held-out scene
+
+
+class WindowDetector(BaseEstimator):
+    """Detector of objects in images, with a probability on every box.  [P9 9.12.1]
+
+    A window slides over the image at all sizes. Its activation is a sum of small trees on Haar
+    features, learned by LogitBoost; after each tree a window is rejected if no held-out object has
+    so low a sum, so that most windows cost a few features. Windows without an object are collected
+    from scenes in rounds: what the sum so far takes for objects is learned next. Overlapping
+    windows become one box, and its probability is a logistic function of their best activation and
+    their number, learned on held-out scenes with held-out patches pasted on them.
+
+    Probabilities depend on how common objects are. They are right for images like the pasted
+    scenes; ``prior`` changes them to another share of boxes that show an object, and ``calibrate``
+    learns them from images with known boxes.
+
+    Parameters
+    ----------
+    window : tuple of int, default=(24, 24)
+        Height and width of windows in pixels.
+    channels : {"gray", "motion", "differences"}, default="gray"
+        What windows show: gray values; the later of two frames and five differences of the two,
+        with the later one as it is and shifted by a pixel in four directions; or features of the
+        differences alone.
+    inset : tuple of four float, default=(0, 0, 0, 0)
+        Parts of a patch above, left of, below and right of the window, as fractions of its height
+        and width. Boxes are of whole patches, and variations use what lies around the window.
+    n_estimators : int, default=1000
+        Number of trees.
+    max_depth : {1, 2}, default=2
+        Levels of a tree.
+    max_features : int, default=600
+        Number of features drawn at random for each tree.
+    learning_rate : float, default=0.5
+        Fraction of the optimal values of leaves that is added.
+    n_patches : int, default=10000
+        Number of varied patches: mirrored, shifted, turned, scaled, of other contrast.
+    n_background : int, default=6000
+        Number of windows that each search of the scenes adds.
+    mirror : bool, default=True
+        Whether a mirrored object is an object.
+    kept : float, default=0.985
+        Share of held-out patches that all bounds together let pass.
+    validation_fraction : float, default=0.12
+        Fraction of patches and of scenes that is held out, for bounds and probabilities.
+    scale_factor : float, default=1.1
+        Ratio of neighbouring sizes at which an image is searched.
+    stride : int, default=2
+        Step between windows in pixels of the window, for objects up to twice the least size.
+    overlap : float, default=0.3
+        Least overlap, area in common over area of both, of windows that become one box. Boxes
+        inside a better one are dropped.
+    min_size : float, optional
+        Least height of boxes, in pixels. None: at which a window is not enlarged.
+    prior : float, optional
+        Share of boxes that show an object. None: as in the calibration.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the trees that are there.
+    n_jobs : int, optional
+        Number of threads.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    cascade_ : WindowSum
+        Trees and bounds.
+    calibration_ : Calibration or None
+        Log-odds of boxes; None if they are not known.
+    rounds_ : list of Round
+        Trees, windows without object, log loss and pass rate by round of the fit.
+    n_estimators_ : int
+        Number of trees.
+    found_ : array of uint8
+        Windows that searches have found; there during a fit, so that it can be resumed.
+
+    Examples
+    --------
+    Bright discs on noise:
+
+    >>> import numpy as np
+    >>> from posterity.vision import WindowDetector
+    >>> rng = np.random.default_rng(0)
+    >>> y, x = np.mgrid[:16, :16] - 7.5
+    >>> def noise(*shape):
+    ...     return rng.integers(60, 120, size=shape, dtype=np.uint8)
+    >>> discs = noise(150, 16, 16) + np.uint8(100) * (x**2 + y**2 < 25).astype(np.uint8)
+    >>> detector = WindowDetector((12, 12), inset=(1 / 8,) * 4, n_estimators=30, max_features=50,
+    ...     n_patches=500, n_background=500, random_state=0)
+    >>> detector = detector.fit(discs, [noise(80, 80) for _ in range(20)])
+    >>> image = noise(60, 90)
+    >>> image[20:36, 40:56] = discs[0]
+    >>> found = detector.detect(image).above(0.5)
+    >>> len(found), found.boxes.round(-1)
+    (1, array([[40., 20., 60., 40.]]))
+    """
+
+    calibration_: Calibration | None
+
+    def __init__(
+        self,
+        window: tuple[int, int] = (24, 24),
+        *,
+        channels: str = "gray",
+        inset: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
+        n_estimators: int = 1000,
+        max_depth: int = 2,
+        max_features: int = 600,
+        learning_rate: float = 0.5,
+        n_patches: int = 10000,
+        n_background: int = 6000,
+        mirror: bool = True,
+        kept: float = 0.985,
+        validation_fraction: float = 0.12,
+        scale_factor: float = 1.1,
+        stride: int = 2,
+        overlap: float = 0.3,
+        min_size: float | None = None,
+        prior: float | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.window = window
+        self.channels = channels
+        self.inset = inset
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.learning_rate = learning_rate
+        self.n_patches = n_patches
+        self.n_background = n_background
+        self.mirror = mirror
+        self.kept = kept
+        self.validation_fraction = validation_fraction
+        self.scale_factor = scale_factor
+        self.stride = stride
+        self.overlap = overlap
+        self.min_size = min_size
+        self.prior = prior
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def from_opencv(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """A detector from a cascade of OpenCV: the XML file of ``cv2.CascadeClassifier``.
+
+        It looks at the same windows as OpenCV 4 and finds the same ones. OpenCV does not tell
+        probabilities, so that these are NaN until ``calibrate`` has learned them; boxes are then
+        ranked by the number of windows.
+
+        Parameters
+        ----------
+        path : str or path
+            Cascade of Haar features, stumps or trees, in the old or the new format.
+        **parameters
+            Parameters of the detector that concern the search, such as ``scale_factor``.
+        """
+        cascade = opencv_xml.read_opencv_cascade(path)
+        detector = cls(cascade.shape[1:], **parameters)
+        detector.cascade_, detector.calibration_ = cascade, None
+        detector.rounds_, detector.n_estimators_ = [], len(cascade)
+        return detector
+
+    def fit(
+        self,
+        patches: Any,
+        scenes: Sequence[Any],
+        *,
+        scene_boxes: Sequence[ArrayLike] | None = None,
+        groups: ArrayLike | None = None,
+        on_round: Callable[[WindowDetector], None] | None = None,
+    ) -> Self:
+        """Learn a detector.
+
+        Parameters
+        ----------
+        patches : array of uint8, (N, H, W), or (N, 2, H, W) with motion
+            Objects, each filling its patch; an earlier and a later frame with motion.
+        scenes : sequence of images
+            Images, or pairs of frames with motion, without objects; or with objects only in the
+            boxes that ``scene_boxes`` names.
+        scene_boxes : sequence of arrays (n, 4), optional
+            Left, top, right and bottom of the objects in each scene.
+        groups : array of shape (N,), optional
+            Patches of one group, such as a person, are held out together.
+        on_round : callable, optional
+            Called with the detector after each round, for instance to save it: a fit of the loaded
+            detector with ``warm_start``, the same data and the same integer ``random_state`` ends
+            as if it had not been interrupted. Probabilities are learned after the last round.
+        """
+        rng = arrays.generator(self.random_state)
+        seed = int(rng.integers(2**31))
+        frames = inputs.check_patches(patches, self.channels)
+        views = inputs.check_scenes(scenes, self.channels)
+        boxes = inputs.check_boxes(scene_boxes, len(views))
+        options = self._check_options()
+        held, held_scenes = inputs.hold_out(
+            len(frames), groups, len(views), self.validation_fraction, rng
+        )
+        learn = np.flatnonzero(~held_scenes)
+        background = Background(
+            [views[i] for i in learn],
+            [boxes[i] for i in learn],
+            options.window,
+            self.channels,
+            options.inset,
+            self.mirror,
+        )
+
+        def publish(done: Training) -> None:
+            self.cascade_, self.rounds_, self.found_ = done.cascade, done.rounds, done.found
+            self.n_estimators_ = len(done.cascade)
+            if on_round is not None:
+                on_round(self)
+
+        start = self._find_start(options)
+        self.calibration_ = None
+        window_training.train_sum(
+            frames[~held], frames[held], background, options, seed, start=start, on_round=publish
+        )
+        kept_out = np.flatnonzero(held_scenes)
+        self._learn_probabilities(
+            [views[i] for i in kept_out], [boxes[i] for i in kept_out], frames[held], rng
+        )
+        self.__dict__.pop("found_", None)  # only a fit that goes on needs it
+        return self
+
+    def detect(self, image: Any, *, min_size: float | None = None) -> Detections:
+        """Find the objects in an image.
+
+        Parameters
+        ----------
+        image : array (H, W) or (H, W, 3), or path
+            An image; with motion a pair of them, the earlier one first.
+        min_size : float, optional
+            Least height of boxes, instead of that of the detector.
+
+        Returns
+        -------
+        Detections
+            All boxes, the most probable first; see :meth:`Detections.above`.
+        """
+        check_is_fitted(self, "cascade_")
+        frames = inputs.check_frames(image, self.channels)
+        groups = self._search(frames, self.min_size if min_size is None else min_size)
+        found = self.calibration_
+        probability = (
+            np.full(len(groups), np.nan)
+            if found is None
+            else found.predict(groups, self._check_prior())
+        )
+        rank = groups.support if found is None else probability
+        order = np.argsort(-rank, kind="stable")
+        return Detections(
+            groups.boxes[order], probability[order], groups.activation[order], groups.support[order]
+        )
+
+    def calibrate(self, scenes: Sequence[Any], boxes: Sequence[ArrayLike]) -> Self:
+        """Learn the probabilities of boxes from images in which the objects are known.
+
+        Parameters
+        ----------
+        scenes : sequence of images
+            Images, or pairs of frames with motion, that were not used in ``fit``.
+        boxes : sequence of arrays (n, 4)
+            Left, top, right and bottom of the objects in each of them.
+        """
+        check_is_fitted(self, "cascade_")
+        views = [inputs.check_frames(scene, self.channels) for scene in scenes]
+        known = inputs.check_boxes(boxes, len(views))
+        found = [self._search(frames, self.min_size) for frames in views]
+        by_support = self.cascade_.skips  # the activation is of the last stage alone
+        self.calibration_ = Calibration.learn(found, known, by_support=by_support)
+        return self
+
+    def check_consistency(self) -> None:
+        """Raise ValueError unless the parts of a detector that was read from a file agree."""
+        cascade = vars(self).get("cascade_")
+        if cascade is None:
+            return
+        validation.require(isinstance(cascade, WindowSum), "cascade_ must be a sum of trees.")
+        cascade.check_consistency()
+        planes = pyramid.count_planes(inputs.check_channels(self.channels))
+        agrees = cascade.shape == (planes, *self.window)
+        validation.require(agrees, "the window of the detector is not that of its trees.")
+
+    def _search(self, frames: Pixels, min_size: float | None) -> Groups:
+        return searching.find_boxes(
+            self.cascade_,
+            frames,
+            searching.SearchOptions(
+                self.channels,
+                Inset(*self.inset),
+                validation.check_positive(self.scale_factor, "scale_factor"),
+                self.stride,
+                self.overlap,
+                min_size,
+                linalg.threads.count_threads(self.n_jobs),
+            ),
+        )
+
+    def _learn_probabilities(
+        self, scenes: list[Pixels], boxes: list[Array], patches: Pixels, rng: np.random.Generator
+    ) -> None:
+        """From held-out scenes as they are, or with patches pasted on them if they are empty."""
+        if not any(len(b) for b in boxes):
+            size = _CALIBRATED_SIZE * self.window[0] / Inset(*self.inset).height
+            scenes, boxes = calibration.paste_patches(
+                scenes * _COPIES, patches, _PASTED, int(size), rng
+            )
+        views = [s[0] if self.channels == "gray" else tuple(s) for s in scenes]
+        try:
+            self.calibrate(views, boxes)
+        except calibration.NoBoxError as error:
+            warnings.warn(f"{error} Boxes have no probability until then.", stacklevel=3)
+
+    def _find_start(self, options: TrainingOptions) -> Training | None:
+        """What a fit with ``warm_start`` goes on from."""
+        cascade = getattr(self, "cascade_", None)
+        if not self.warm_start or cascade is None:
+            return None
+        shape = (pyramid.count_planes(options.channels), *options.window)
+        if cascade.skips or cascade.shape != shape:
+            raise ValueError(
+                "warm_start goes on from trees that were learned with the same window and "
+                "channels; these were not."
+            )
+        found = getattr(self, "found_", np.empty((0, *shape), dtype=np.uint8))
+        return Training(cascade, list(self.rounds_), found)
+
+    def _check_prior(self) -> float | None:
+        if self.prior is not None and not 0.0 < self.prior < 1.0:
+            raise ValueError(f"prior={self.prior!r} must lie between 0 and 1.")
+        return self.prior
+
+    def _check_options(self) -> TrainingOptions:
+        for name in ("n_estimators", "max_features", "n_patches", "n_background", "stride"):
+            validation.check_count(getattr(self, name), name)
+        if self.max_depth not in (1, 2):
+            raise ValueError(f"max_depth={self.max_depth!r} must be 1 or 2.")
+        for name in ("kept", "validation_fraction"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ValueError(f"{name}={getattr(self, name)!r} must lie between 0 and 1.")
+        return TrainingOptions(
+            window=inputs.check_window(self.window),
+            channels=inputs.check_channels(self.channels),
+            inset=Inset(*self.inset),
+            variations=Variations(mirror=self.mirror),
+            n_trees=self.n_estimators,
+            n_objects=self.n_patches,
+            n_background=self.n_background,
+            kept=self.kept,
+            least_contrast=_LEAST_CONTRAST,
+            rules=boosting.Rules(
+                n_tests=self.max_features,
+                depth=self.max_depth,
+                learning_rate=validation.check_positive(self.learning_rate, "learning_rate"),
+                n_jobs=linalg.threads.count_threads(self.n_jobs),
+            ),
+        )

@@ -1,0 +1,145 @@
+"""Images of other sizes: averages of areas, and linear interpolation in whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import compilation
+from posterity.vision.integrals import Pixels
+
+_ONE = 256  # of the weights of linear interpolation
+_UNIT = 1 << 11  # of the weights of areas: sums of squares of it have room in 32 bits
+
+
+def resize_linearly(image: Pixels, height: int, width: int) -> Pixels:
+    """Interpolate between pixel centres, with weights in 1/256 as OpenCV's INTER_LINEAR_EXACT.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import resizing
+    >>> resizing.resize_linearly(np.array([[0, 100]], dtype=np.uint8), 1, 4)
+    array([[  0,  25,  75, 100]], dtype=uint8)
+    """
+    if image.shape == (height, width):
+        return image
+    out = np.empty((height, width), dtype=np.uint8)
+    _interpolate(image, *_weigh(image.shape[0], height), *_weigh(image.shape[1], width), out)
+    return out
+
+
+def resize_by_area(image: Pixels, height: int, width: int) -> Pixels:
+    """Average the part of the image under each pixel; where it grows, interpolate linearly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import resizing
+    >>> resizing.resize_by_area(np.array([[0, 100, 200]], dtype=np.uint8), 1, 2)
+    array([[ 33, 167]], dtype=uint8)
+    """
+    if height > image.shape[0] or width > image.shape[1]:
+        return resize_linearly(image, height, width)
+    if image.shape == (height, width):
+        return image
+    out = np.empty((height, width), dtype=np.uint8)
+    _average(image, *_cover(image.shape[0], height), *_cover(image.shape[1], width), out)
+    return out
+
+
+def halve(image: Pixels) -> Pixels:
+    """Average squares of two by two pixels; an odd last line or column is left out."""
+    out = np.empty((image.shape[0] // 2, image.shape[1] // 2), dtype=np.uint8)
+    _halve(image, out)
+    return out
+
+
+def _weigh(old: int, new: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each new pixel the first of two old ones, and the weight of the second in 1/256."""
+    at = (1.0 / (new / old)) * (np.arange(new) + 0.5) - 0.5
+    first = np.floor(at).astype(np.int32)
+    weight = np.rint((at - first) * _ONE).astype(np.int32)
+    weight[(first < 0) | (first >= old - 1)] = 0
+    return np.clip(first, 0, old - 1), weight
+
+
+def _cover(old: int, new: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each new pixel the first old one under it, and the weights of all of them."""
+    ends = np.arange(new + 1) * (old / new)
+    first = np.minimum(np.floor(ends[:-1] + 1e-9).astype(np.int32), old - 1)
+    most = int(np.ceil(old / new)) + 1
+    pixels = first[:, None] + np.arange(most)
+    lengths = np.minimum(pixels + 1, ends[1:, None]) - np.maximum(pixels, ends[:-1, None])
+    lengths = np.where(pixels < old, np.maximum(lengths, 0.0), 0.0)
+    weights = np.rint(lengths * (_UNIT * new / old)).astype(np.int32)
+    biggest = np.argmax(weights, axis=1)
+    weights[np.arange(new), biggest] += _UNIT - weights.sum(axis=1)  # so that white stays white
+    return first, weights
+
+
+@compilation.compile_at_first_call
+def _interpolate(
+    image: Pixels,
+    tops: NDArray[np.int32],
+    downs: NDArray[np.int32],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+    out: Pixels,
+) -> None:
+    height, width = out.shape
+    lines = np.empty((2, width), dtype=np.int32)
+    known = np.full(2, -1)
+    for y in range(height):
+        for k in range(2):
+            line = min(tops[y] + k, image.shape[0] - 1)
+            if known[line % 2] != line:
+                row, wide = image[line], lines[line % 2]
+                for x in range(width):
+                    first, weight = lefts[x], rights[x]
+                    after = min(first + 1, len(row) - 1)
+                    wide[x] = (_ONE - weight) * np.int32(row[first]) + weight * np.int32(row[after])
+                known[line % 2] = line
+        upper, lower = lines[tops[y] % 2], lines[min(tops[y] + 1, image.shape[0] - 1) % 2]
+        weight = downs[y]
+        for x in range(width):
+            total = (_ONE - weight) * upper[x] + weight * lower[x]
+            out[y, x] = (total + _ONE * _ONE // 2) // (_ONE * _ONE)
+
+
+@compilation.compile_at_first_call
+def _average(
+    image: Pixels,
+    tops: NDArray[np.int32],
+    downs: NDArray[np.int32],
+    lefts: NDArray[np.int32],
+    rights: NDArray[np.int32],
+    out: Pixels,
+) -> None:
+    """Down the columns first, which compiles to vector instructions, and then along the line."""
+    height, width = out.shape
+    old = image.shape[1]
+    line = np.zeros(old + rights.shape[1], dtype=np.int32)
+    for y in range(height):
+        line[:old] = 0
+        for k in range(downs.shape[1]):
+            weight = downs[y, k]
+            if weight != 0:
+                row = image[tops[y] + k]
+                for x in range(old):
+                    line[x] += weight * np.int32(row[x])
+        for x in range(width):
+            total = np.int64(0)
+            for k in range(rights.shape[1]):
+                total += np.int64(rights[x, k]) * line[lefts[x] + k]
+            out[y, x] = (total + _UNIT * _UNIT // 2) // (_UNIT * _UNIT)
+
+
+@compilation.compile_at_first_call
+def _halve(image: Pixels, out: Pixels) -> None:
+    for y in range(out.shape[0]):
+        upper, lower = image[2 * y], image[2 * y + 1]
+        for x in range(out.shape[1]):
+            total = np.int32(upper[2 * x]) + np.int32(upper[2 * x + 1])
+            total += np.int32(lower[2 * x]) + np.int32(lower[2 * x + 1])
+            out[y, x] = (total + 2) >> 2

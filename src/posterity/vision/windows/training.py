@@ -1,0 +1,218 @@
+"""Learn a sum of trees from patches of objects and scenes without them.
+
+Trees are added in rounds. After each round the sum so far is let loose on the scenes, and what it
+takes for objects joins the windows from which it goes on learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import progress
+from posterity.vision.haar import HaarFeatures, WindowRows
+from posterity.vision.integrals import Pixels
+from posterity.vision.windows import boosting, pyramid, rejecting, variations
+from posterity.vision.windows.background import Background, BackgroundWindows
+from posterity.vision.windows.boosting import BoostedWindows, Trees
+from posterity.vision.windows.variations import Inset, Variations
+from posterity.vision.windows.window_sum import WindowSum
+
+_FIRST_ROUND, _GROWTH = 30, 1.35  # trees of the first round, and of a sum over those before
+_EARLY = 150  # trees up to which more objects are kept, and scenes are searched in strides
+_KEPT_EARLY = 0.995
+_HELD_OUT = 2000  # windows of held-out objects that set the bounds
+_MOST_PER_SCENE = 80
+_ENOUGH = 50  # windows of a search below which the scenes are used up
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """What :func:`train_sum` is told."""
+
+    window: tuple[int, int]
+    channels: str
+    inset: Inset
+    variations: Variations
+    n_trees: int
+    n_objects: int
+    n_background: int  # windows of each search
+    kept: float
+    least_contrast: float
+    rules: boosting.Rules
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round did."""
+
+    n_trees: int
+    n_background: int
+    log_loss: float
+    pass_rate: float  # of windows of scenes, before the round
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How far a sum is: what :func:`train_sum` goes on from, and what it returns."""
+
+    cascade: WindowSum
+    rounds: list[Round]
+    found: Pixels  # (n, P, h, w), windows that searches have found
+
+
+def train_sum(
+    patches: Pixels,
+    held_out: Pixels,
+    background: Background,
+    options: TrainingOptions,
+    seed: int,
+    *,
+    start: Training | None = None,
+    on_round: Callable[[Training], None] | None = None,
+) -> Training:
+    """Learn a sum of trees with bounds.
+
+    Each round has random numbers of its own, so that a training that goes on from an earlier one
+    ends as if it had not been interrupted.
+
+    Parameters
+    ----------
+    patches, held_out : arrays (N, F, H, W) of uint8
+        Objects to learn from, and others that set the bounds.
+    background : Background
+        Scenes.
+    options : TrainingOptions
+        Sizes and rates.
+    seed : int
+        Of random numbers.
+    start : Training, optional
+        A training to go on from.
+    on_round : callable, optional
+        Called after each round.
+    """
+    rng = np.random.default_rng([seed, 0])
+    windows = _start(patches, background, options, start, rng)
+    held = WindowRows.from_pixels(_cut_objects(held_out, options, _HELD_OUT, rng))
+    trees = Trees() if start is None else Trees.from_sum(start.cascade)
+    done = start
+    remaining = [end for end in list_round_ends(options.n_trees) if end > len(trees)]
+    for end in progress.track(remaining, description="training", unit="rounds", size=lambda _: 1):
+        rng = np.random.default_rng([seed, end])
+        found, pass_rate = windows.found, 1.0
+        if done is not None:
+            new = _search(background, done.cascade, len(trees), options, rng)
+            if len(new) < _ENOUGH and len(trees) > _EARLY:
+                break
+            windows.append(new.pixels)
+            found, pass_rate = windows.found, new.pass_rate
+        windows.boosted.activation = boosting.evaluate_trees(trees, windows.boosted.rows)
+        trees.extend(windows.boosted.boost(end - len(trees), options.rules, rng))
+        kept = _KEPT_EARLY if end <= _EARLY else options.kept
+        bounds = rejecting.find_bounds(boosting.sum_partially(trees, held), kept)
+        shape = (pyramid.count_planes(options.channels), *options.window)
+        cascade = rejecting.build_sum(trees, shape, 0.0, bounds, options.least_contrast)
+        boosted = windows.boosted
+        about = Round(len(trees), int(np.sum(~boosted.is_object)), boosted.log_loss(), pass_rate)
+        done = Training(cascade, [*([] if done is None else done.rounds), about], found)
+        if on_round is not None:
+            on_round(done)
+    if done is None:
+        raise ValueError("There are no trees to learn.")
+    return done
+
+
+@dataclass(eq=False)
+class _Windows:
+    """Windows to learn from, and those among them that searches have found."""
+
+    boosted: BoostedWindows
+    found: Pixels
+
+    def append(self, pixels: Pixels) -> None:
+        """Take up windows that a search has found."""
+        if len(pixels):
+            rows = WindowRows.from_pixels(pixels)
+            self.boosted.append(rows, False, np.zeros(len(rows)))
+            self.found = np.concatenate([self.found, pixels])
+
+
+def list_round_ends(n_trees: int) -> list[int]:
+    """Numbers of trees after each round.
+
+    Examples
+    --------
+    >>> from posterity.vision.windows import training
+    >>> training.list_round_ends(100)
+    [30, 60, 100]
+    """
+    ends = [min(_FIRST_ROUND, n_trees)]
+    while ends[-1] < n_trees:
+        step = max(_FIRST_ROUND, int(ends[-1] * (_GROWTH - 1.0)))
+        ends.append(n_trees if ends[-1] + 1.5 * step >= n_trees else ends[-1] + step)
+    return ends
+
+
+def _start(
+    patches: Pixels,
+    background: Background,
+    options: TrainingOptions,
+    start: Training | None,
+    rng: np.random.Generator,
+) -> _Windows:
+    """Varied objects, random windows, and those that were found before."""
+    shape = (pyramid.count_planes(options.channels), *options.window)
+    features = HaarFeatures(shape, first_plane=int(options.channels == "differences"))
+    others = background.draw(options.n_background, options.least_contrast, rng)
+    if len(others) == 0:
+        raise ValueError(
+            "The scenes have no window of enough contrast; they must be larger than the window of "
+            f"{options.window[0]} x {options.window[1]} pixels, and not plain."
+        )
+    objects = WindowRows.from_pixels(_cut_objects(patches, options, options.n_objects, rng))
+    rows = objects.append(WindowRows.from_pixels(others))
+    is_object: NDArray[np.bool_] = np.arange(len(rows)) < len(objects)
+    boosted = BoostedWindows(features, rows, is_object, np.zeros(len(rows)))
+    windows = _Windows(boosted, np.empty((0, *shape), dtype=np.uint8))
+    if start is not None:
+        windows.append(start.found)
+    return windows
+
+
+def _search(
+    background: Background,
+    cascade: WindowSum,
+    n_trees: int,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+) -> BackgroundWindows:
+    stride = 2 if n_trees <= _EARLY else 1
+    return background.search(
+        cascade, options.n_background, _MOST_PER_SCENE, stride, rng, options.rules.n_jobs
+    )
+
+
+def _cut_objects(
+    patches: Pixels, options: TrainingOptions, n: int, rng: np.random.Generator
+) -> Pixels:
+    """Varied windows of patches, with their planes."""
+    if options.channels == "gray":
+        return variations.cut_windows(
+            patches, options.window, options.inset, n, options.variations, rng
+        )
+    # A pixel more on each side, so that shifted frames have neighbours.
+    height, width = options.window
+    down, across = options.inset.height / height, options.inset.width / width
+    inset = Inset(
+        options.inset.top - down,
+        options.inset.left - across,
+        options.inset.bottom - down,
+        options.inset.right - across,
+    )
+    frames = variations.cut_windows(
+        patches, (height + 2, width + 2), inset, n, options.variations, rng
+    )
+    return pyramid.compute_planes(frames, options.channels)[..., 1:-1, 1:-1]
