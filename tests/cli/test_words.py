@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from posterity.cli import app, options
 
 runner = CliRunner()
-WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo")
+WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo", "vision")
 
 
 def test_without_words_it_says_what_it_can_do():

@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from posterity.cli import compare_options, options, outcome
+from posterity.cli import compare_options, options, outcome, vision
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(vision.app, name="vision")
 
 
 def _show_version(asked: bool) -> None:

@@ -35,16 +35,26 @@ def check_output_file(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -
         )
 
 
-def check_output_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ()) -> None:
-    """Refuse an output folder that cannot be written, is not empty, or contains the input."""
+def check_output_folder(
+    path: str,
+    *,
+    force: bool,
+    inputs: tuple[str, ...] = (),
+    why: str = "--dask writes one file per partition",
+    option: str = "--out",
+) -> None:
+    """Refuse an output folder that cannot be written, is not empty, or contains the input.
+
+    ``why`` says why a folder is needed, and ``option`` names it.
+    """
     place = Path(path)
     if path == "-":
-        raise typer.BadParameter("--dask writes one file per partition: add --out FOLDER.")
+        raise typer.BadParameter(f"{why}: add {option} FOLDER.")
     if any(name for name in inputs if _is_inside(place, Path(name))):
         raise typer.BadParameter(f"{path!r} is inside the input folder; choose another folder.")
     if not place.is_dir():
         if place.exists():
-            raise typer.BadParameter(f"{path!r} is a file; --dask needs an output folder.")
+            raise typer.BadParameter(f"{path!r} is a file; {why}, which needs an output folder.")
         check_output_file(path, force=force, inputs=inputs)
         return
     if any(Path(name).exists() and _is_inside(Path(name), place) for name in inputs):
@@ -53,8 +63,8 @@ def check_output_folder(path: str, *, force: bool, inputs: tuple[str, ...] = ())
         raise typer.BadParameter(f"No permission to write {path!r}.")
     if not force and any(place.iterdir()):
         raise typer.BadParameter(
-            f"the folder {path!r} is not empty; choose another, or replace the predictions in it "
-            "with --force."
+            f"the folder {path!r} is not empty; choose another, or replace files in it with "
+            "--force."
         )
 
 

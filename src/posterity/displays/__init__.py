@@ -7,6 +7,8 @@ A display stores the numbers of a plot. Class methods such as ``from_estimator``
 
 from posterity.displays.basis import BasisDisplay
 from posterity.displays.decision_surface import DecisionSurfaceDisplay
+from posterity.displays.detection import DetectionDisplay
+from posterity.displays.detection_curve import DetectionCurveDisplay
 from posterity.displays.evidence import EvidenceDisplay
 from posterity.displays.latent_map import LatentMapDisplay
 from posterity.displays.mean_surface import MeanSurfaceDisplay
@@ -14,14 +16,18 @@ from posterity.displays.posterior import PosteriorDisplay
 from posterity.displays.predictive_band import PredictiveBandDisplay
 from posterity.displays.probability import ProbabilityDisplay
 from posterity.displays.reconstruction import ReconstructionDisplay
+from posterity.displays.rejection import RejectionDisplay
 from posterity.displays.reliability import ReliabilityDisplay
 from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
+from posterity.displays.window_features import WindowFeaturesDisplay
 
 __all__ = [
     "COLORS",
     "BasisDisplay",
     "DecisionSurfaceDisplay",
+    "DetectionCurveDisplay",
+    "DetectionDisplay",
     "EvidenceDisplay",
     "LatentMapDisplay",
     "MeanSurfaceDisplay",
@@ -29,7 +35,9 @@ __all__ = [
     "PredictiveBandDisplay",
     "ProbabilityDisplay",
     "ReconstructionDisplay",
+    "RejectionDisplay",
     "ReliabilityDisplay",
     "SpectrumDisplay",
+    "WindowFeaturesDisplay",
     "style",
 ]

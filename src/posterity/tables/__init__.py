@@ -1,6 +1,7 @@
 """Read and write tables, infer column types and encode columns as numbers."""
 
 from posterity.tables.answers import append_predictions
+from posterity.tables.boxes import LabelledImage, read_boxes
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
@@ -29,6 +30,7 @@ __all__ = [
     "Dropped",
     "GroupPart",
     "Kind",
+    "LabelledImage",
     "LevelMeansPart",
     "NumberPart",
     "PartitionedSource",
@@ -53,6 +55,7 @@ __all__ = [
     "open_partitions",
     "open_source",
     "read",
+    "read_boxes",
     "write_batches",
     "write_predictions",
 ]

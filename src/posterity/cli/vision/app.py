@@ -1,0 +1,155 @@
+"""Declare the subcommands of ``posterity vision``; each is imported only when it runs."""
+
+import typer
+
+from posterity.cli import options as common
+from posterity.cli import outcome
+from posterity.cli.vision import options
+
+app = typer.Typer(
+    no_args_is_help=True, help="Find objects in images, with a probability on every box."
+)
+
+
+@app.command()
+def detect(
+    inputs: options.Inputs,
+    model: options.Model = None,
+    opencv: options.OpenCV = None,
+    out: options.BoxesOut = None,
+    draw: options.Draw = None,
+    min_probability: options.MinProbability = None,
+    min_size: options.MinSize = None,
+    prior: options.Prior = None,
+    video: options.Video = False,
+    jobs: options.Jobs = None,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Find objects in images, in folders of images, or in a sequence of frames.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+    """
+    if json and out == "-":
+        raise typer.BadParameter(
+            "--json prints to standard output, so boxes need a file: add --out FILE."
+        )
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import detect as work
+
+        plan = work.DetectRequest(
+            inputs=tuple(inputs),
+            model=model,
+            opencv=opencv,
+            out=out,
+            draw=draw,
+            min_probability=min_probability,
+            min_size=min_size,
+            prior=prior,
+            video=video,
+            jobs=jobs,
+            force=force,
+        )
+        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+
+
+@app.command("train-detector")
+def train_detector(
+    patches: options.Patches = None,
+    scenes: options.Scenes = None,
+    boxes: options.TrainingBoxes = None,
+    images: options.Images = None,
+    label: options.Label = None,
+    out: options.DetectorOut = "detector.posterity",
+    checkpoint: options.Checkpoint = None,
+    resume: options.Resume = False,
+    window: options.Window = "24x24",
+    inset: options.Inset = "0",
+    channels: options.ChannelsOption = options.Channels.GRAY,
+    trees: options.Trees = 1000,
+    features: options.Features = 600,
+    variations: options.Variations = 10000,
+    background: options.Background = 6000,
+    mirror: options.Mirror = True,
+    jobs: options.Jobs = None,
+    seed: common.Seed = 0,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Learn a detector from patches and scenes, or from images with known boxes.
+
+    A training that was interrupted goes on with --resume.
+    """
+    sizes = {"window": options.parse_window(window), "inset": options.parse_inset(inset)}
+    if (patches is None) == (boxes is None):
+        raise typer.BadParameter("objects are given by --patches DIR or by --boxes FILE.")
+    if patches is not None and scenes is None:
+        raise typer.BadParameter("--patches needs images without objects: add --scenes DIR.")
+    if boxes is None and channels != options.Channels.GRAY:
+        raise typer.BadParameter("two frames are only known with --boxes, not with --patches.")
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import train as work
+
+        plan = work.TrainRequest(
+            patches=patches,
+            scenes=scenes,
+            boxes=boxes,
+            images=images,
+            label=label,
+            out=out,
+            checkpoint=checkpoint,
+            resume=resume,
+            force=force,
+            jobs=jobs,
+            parameters={
+                **sizes,
+                "channels": channels.value,
+                "n_estimators": trees,
+                "max_features": features,
+                "n_patches": variations,
+                "n_background": background,
+                "mirror": mirror,
+                "random_state": seed,
+            },
+        )
+        work.run(plan, voice.OutputPrinter(json))
+
+
+@app.command()
+def evaluate(
+    boxes: options.Boxes,
+    model: options.Model = None,
+    opencv: options.OpenCV = None,
+    images: options.Images = None,
+    label: options.Label = None,
+    overlap: options.Overlap = 0.4,
+    min_size: options.MinSize = None,
+    prior: options.Prior = None,
+    out: options.ScoresOut = None,
+    draw: options.ScoresDraw = None,
+    jobs: options.Jobs = None,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Score a detector on images with known boxes: detection rate, false positives, reliability."""
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import evaluate as work
+
+        plan = work.EvaluateRequest(
+            boxes=boxes,
+            model=model,
+            opencv=opencv,
+            images=images,
+            label=label,
+            overlap=overlap,
+            min_size=min_size,
+            prior=prior,
+            out=out,
+            draw=draw,
+            jobs=jobs,
+            force=force,
+        )
+        work.run(plan, voice.OutputPrinter(json))
