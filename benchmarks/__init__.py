@@ -22,9 +22,10 @@ BENCHMARKS = (
         "forest_groups",
         "forest_rows",
         "boosting",
+        "boosted_trees",
         "regression_forests",
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
-    *("saving", "command", "choosing"),
+    *("saving", "command", "choosing", "vision_body_parts"),
     *("dask_peers", "dask_rows", "dask_scaling"),
 )

@@ -26,7 +26,7 @@ HIDDEN = (
     *("fit_cpu_s", "predict_cpu_s", "evaluation_cpu_s", "save_cpu_s", "load_cpu_s", "cpu_s"),
     *("floor_wall_s", "save_peak_mib", "load_peak_mib", "row_2_ms", "added_mib", "repeat", "rows"),
     *("variance", "length_scale", "tolerance", "evaluations", "iterations", "steps"),
-    *("best_other", "best_peer"),
+    *("best_other", "best_peer", "nodes", "confidence_percent", "joint_confidence_percent"),
 )
 _FURTHER = {
     "peak_mib": "memory, MiB",
@@ -48,6 +48,14 @@ _FURTHER = {
     "variance_error": "error of variances",
     "plane_sine": "sine between planes",
     "joint_distance": "joint distance",
+    "max_turn": "views, +- degrees",
+    "pixel_percent": "pixels, %",
+    "class_percent": "mean over parts, %",
+    "joint_precision": "precision of joints",
+    "joint_percent": "joints within 10 cm, %",
+    "joint_calibration_error": "calibration error of joints",
+    "parts_ms": "parts, ms",
+    "joints_ms": "joints, ms",
     "kept": "frames kept",
     "mean_error": "mean error",
     "largest_error": "largest error",
@@ -69,11 +77,24 @@ _FURTHER = {
     "efficiency": "one / two",
     "deviations_rms": "errors in deviations, rms",
     "deviations_max": "largest",
+    "log_loss_rank": "mean rank by log loss",
+    "log_loss_wins": "sets won",
+    "error_percent_near_best": "errors near the least",
+    "top_class_error_rank": "mean rank by calibration",
+    "rmse_rank": "mean rank by RMSE",
+    "rmse_to_best_peer": "RMSE / best peer's",
+    "log_score_rank": "by log score",
+    "crps_rank": "by CRPS",
+    "coverage_least": "least coverage",
+    "coverage_largest": "largest",
 }
 _STYLES = {key: style for key, _, style in report.COLUMNS if style != report.RATIO}
 _HEADINGS = {key: heading for key, heading, style in report.COLUMNS if style != report.RATIO}
 _SMALL = ("gradient_norm", "variance_error", "plane_sine", "largest_weight_error", "offset_error")
-_COUNTS = ("errors", "dimensions", "kept", "vectors", "file_bytes", "rows_inside", "passes")
+_COUNTS = (
+    *("errors", "dimensions", "kept", "vectors", "file_bytes", "rows_inside", "passes"),
+    *("log_loss_wins", "error_percent_near_best"),
+)
 
 
 @dataclass(frozen=True)

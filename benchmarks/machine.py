@@ -10,6 +10,7 @@ from typing import Any
 PACKAGES = (
     *("posterity", "numpy", "scipy", "scikit-learn", "statsmodels", "polars", "pyarrow", "numba"),
     *("gpy", "gpytorch", "torch", "tinygp", "jax", "fastrvm", "sklearn-rvm", "lightgbm"),
+    *("catboost", "ngboost"),
     *("joblib", "skops", "typer", "dask", "distributed", "dask-ml"),
 )
 

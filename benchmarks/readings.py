@@ -210,6 +210,32 @@ def _few_rows(record: dict[str, Any]) -> Iterable[Table]:
             yield Table(title, dict(rows))
 
 
+_OVERVIEW = (
+    *("log_loss_rank", "log_loss_wins", "error_percent_near_best", "top_class_error_rank"),
+    *("rmse_rank", "rmse_to_best_peer", "log_score_rank", "crps_rank"),
+    *("coverage_least", "coverage_largest"),
+)
+_OF_A_SET = ("log_loss", "error_percent", "top_class_error", "rmse", "log_score", "crps")
+
+
+def _boosted_trees(record: dict[str, Any]) -> Iterable[Table]:
+    """Mean ranks over all sets come first; of a set, the scores that were ranked."""
+    yield Table(f"all {len(record['tasks'])} sets", _select(record["ranks"], _OVERVIEW))
+    for task in record["tasks"]:
+        shown = _select(task["summary"], (*_OF_A_SET, "coverage_90"))
+        yield Table(f"{task['name']}, {_size(task)}", shown)
+
+
+def _select(
+    summary: Mapping[str, Mapping[str, Any]], keys: Iterable[str]
+) -> dict[str, dict[str, Value]]:
+    chosen = dict.fromkeys(keys)
+    return {
+        name: {key: value for key, value in _centres(row).items() if key in chosen}
+        for name, row in summary.items()
+    }
+
+
 def _read_dependent(record: dict[str, Any]) -> Iterable[Table]:
     """The kinds of dependence are the tasks, and the tables the rows."""
     for kind in dict.fromkeys(task["kind"] for task in record["tasks"]):
@@ -223,10 +249,13 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "command": _of_processes,
     "oil_flow": _of_single_runs,
     "pose": _of_single_runs,
+    "vision_body_parts": _of_single_runs,
     "motion": _motion,
     "posterior_accuracy": _posterior,
     "structured_kernels": _read_structured,
     "uci_regression": _uci,
+    "boosted_trees_classes": _boosted_trees,
+    "boosted_trees_numbers": _boosted_trees,
     "nist": _nist,
     "few_rows": _few_rows,
     "dependent_tables": _read_dependent,

@@ -86,6 +86,11 @@ def unfitted_models():
             posterity.BayesianLogisticRegression(features=features.Arctan(3)),
             far,
         ),
+        "boosted_numbers": (posterity.BoostedTreesRegressor(8, cv=3, random_state=0), y),
+        "boosted_trees": (
+            posterity.BoostedTreesClassifier(8, cv=2, categorical_features=[1], random_state=0),
+            names,
+        ),
         "discrete": (posterity.DiscreteClassifier(), names),
         "dual_linear": (posterity.DualLinearRegression(), y),
         "dual_logistic": (posterity.DualLogisticRegression(), far),

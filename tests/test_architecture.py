@@ -59,6 +59,7 @@ PUBLIC_ROOMS = (
     "tables",
     "testing",
     "trees",
+    "vision",
 )
 IMPORTERS = ("import_module", "__import__")
 FRONT_DOOR = ("__init__", "__main__")

@@ -29,6 +29,7 @@ _ROOMS = (
     "tables",
     "testing",
     "trees",
+    "vision",
 )
 _HOME = {name: room for room, names in BY_ROOM.items() for name in names}
 _HOME |= dict.fromkeys(("load", "save"), "persistence") | {

@@ -17,12 +17,14 @@ from posterity import (
     tables,
     testing,
     trees,
+    vision,
 )
 from posterity.analysis import (
     compare,
 )
 from posterity.classification import (
     BayesianLogisticRegression,
+    BoostedTreesClassifier,
     DiscreteClassifier,
     DualLogisticRegression,
     GaussianProcessClassifier,
@@ -55,6 +57,7 @@ from posterity.persistence import (
 )
 from posterity.regression import (
     BayesianLinearRegression,
+    BoostedTreesRegressor,
     DualLinearRegression,
     GammaRegression,
     GaussianProcessRegressor,
@@ -77,6 +80,8 @@ __all__ = [
     "PCA",
     "BayesianLinearRegression",
     "BayesianLogisticRegression",
+    "BoostedTreesClassifier",
+    "BoostedTreesRegressor",
     "DiscreteClassifier",
     "DualLinearRegression",
     "DualLogisticRegression",
@@ -130,4 +135,5 @@ __all__ = [
     "tables",
     "testing",
     "trees",
+    "vision",
 ]

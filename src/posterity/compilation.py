@@ -30,11 +30,23 @@ def compile_at_first_call(function: Any = None, /, **options: Any) -> Any:
     function : callable
         Written in the part of Python and NumPy that numba compiles.
     **options
-        Further options of ``numba.njit``, such as ``fastmath``.
+        Further options of ``numba.njit``, such as ``fastmath``; ``cache=False`` for a function
+        around another one that has no name in a module.
     """
     if function is None:
         return functools.partial(_Compiled, options=options)
     return _Compiled(function, options=options)
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a function is one of :func:`compile_at_first_call`.
+
+    Examples
+    --------
+    >>> is_compiled(compile_at_first_call(abs)), is_compiled(abs)
+    (True, False)
+    """
+    return isinstance(function, _Compiled)
 
 
 class _Compiled:
@@ -43,7 +55,7 @@ class _Compiled:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function  # as numba names it
-        self._options = {"nogil": True, "error_model": "numpy", **options}
+        self._options = {"cache": True, "nogil": True, "error_model": "numpy", **options}
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)
@@ -66,10 +78,10 @@ class _Compiled:
         import numba
 
         try:
-            return _forget_stale_code(numba.njit(cache=True, **self._options)(self.py_func))
+            return _forget_stale_code(numba.njit(**self._options)(self.py_func))
         except RuntimeError:  # numba found no directory that it may write to
             _warn_about_cache()
-            return numba.njit(**self._options)(self.py_func)
+            return numba.njit(**{**self._options, "cache": False})(self.py_func)
 
 
 def _forget_stale_code(dispatcher: Any) -> Any:

@@ -3,6 +3,7 @@
 BY_ROOM = {
     "classification": (
         "BayesianLogisticRegression",
+        "BoostedTreesClassifier",
         "DiscreteClassifier",
         "DualLogisticRegression",
         "GaussianProcessClassifier",
@@ -28,6 +29,7 @@ BY_ROOM = {
     ),
     "regression": (
         "BayesianLinearRegression",
+        "BoostedTreesRegressor",
         "DualLinearRegression",
         "GammaRegression",
         "GaussianProcessRegressor",

@@ -5,6 +5,7 @@ import pytest
 from docs import formulas
 from numpy.testing import assert_allclose
 from scipy import optimize, stats
+from scipy.special import gammaln
 
 from posterity import (
     BayesianLinearRegression,
@@ -185,6 +186,15 @@ def test_densities_of_the_likelihoods():
     assert np.ptp(gamma.log_prob(y, a) - kernel_of_gamma) < 1e-12
     poisson = a * y - np.exp(a) - np.log([1.0, 2.0, 120.0])
     assert_allclose(likelihoods.Poisson().log_prob(y, a), poisson)
+    counts, k = likelihoods.NegativeBinomial(2.5), 2.5
+    kernel_of_counts = gammaln(y + k) + a * y - (y + k) * np.log(k + np.exp(a)) - gammaln(y + 1.0)
+    assert np.ptp(counts.log_prob(y, a) - kernel_of_counts) < 1e-12
+    logs = likelihoods.LogNormal(0.3).log_prob(y, a) + (np.log(y) - a) ** 2 / 0.6 + np.log(y)
+    assert np.ptp(logs) < 1e-12
+    formulas.assert_printed(
+        "likelihoods", r"\Gamma(y + \kappa)\, e^{a y}(\kappa + e^a)^{-(y + \kappa)}/y!$"
+    )
+    formulas.assert_printed("likelihoods", r"$\propto y^{-1} e^{-(\log y - a)^2/2\sigma^2}$")
     formulas.assert_printed("likelihoods", r"$\propto y^{\kappa - 1} e^{-\kappa (a + y e^{-a})}$")
     formulas.assert_printed(
         "likelihoods", r"$\propto \left(1 + (y - a)^2/\nu s^2\right)^{-(\nu + 1)/2}$"

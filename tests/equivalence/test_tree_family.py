@@ -25,7 +25,7 @@ from posterity import (
     trees,
 )
 from posterity.trees import forests, growth
-from posterity.trees.boosting import screening, training
+from posterity.trees.boosting import screens, training
 from posterity.trees.boosting.softmax import SoftmaxRows
 
 ALIKE = ("roots", "tests", "thresholds", "children", "gains")
@@ -191,7 +191,8 @@ def bags(weights, n_trees, seed, groups=None, **plan):
 @for_each("groups", [None, np.arange(60) // 3], ids=["rows", "groups"])
 def test_rows_are_judged_by_the_trees_that_did_not_draw_them(plan, groups):
     X, y = classes(60)
-    model = RandomForestClassifier(6, random_state=3, concentration=0.5, **plan)
+    options = {"random_state": 3, "concentration": 0.5, "sharpness": 1.4}
+    model = RandomForestClassifier(6, **options, **plan)
     model.fit(X, y, groups=groups)
     total, used = np.zeros((60, 3)), np.zeros(60)
     drawn_by_all = bags(np.ones(60), 6, 3, groups, **plan)
@@ -272,7 +273,7 @@ def test_chunks_grow_the_trees_of_memory(model):
     ids=lambda model: type(model).__name__,
 )
 def test_numbers_are_the_same_for_any_number_of_jobs(model, monkeypatch):
-    monkeypatch.setattr(screening, "_WORTH_A_THREAD", 50)
+    monkeypatch.setattr(screens, "_WORTH_A_THREAD", 50)
     X, y = numbers(150) if "Regressor" in type(model).__name__ else classes(150)
     queries = np.tile(X, (30, 1))  # more than one block
     one, *others = (clone(model).set_params(n_jobs=n).fit(X, y) for n in (None, 2, -1))

@@ -7,10 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from support.for_each import for_each
 
 from posterity import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
     LogisticTreeClassifier,
     LogitBoostClassifier,
     RandomFernClassifier,
@@ -31,6 +33,7 @@ TESTED = [
     RandomFernClassifier(10, 4, random_state=0),
     LogitBoostClassifier(n_estimators=10),
     LogitBoostClassifier(n_estimators=10, validation_fraction=0.3, random_state=0),
+    BoostedTreesClassifier(20, learning_rate=0.5, cv=2, random_state=0),
 ]
 UNTESTED = [
     StagewiseClassifier(2, n_restarts=0, random_state=0),
@@ -42,6 +45,7 @@ REGRESSORS = [
     RandomForestRegressor(10, random_state=0),
     RandomTreeRegressor(random_state=0),
     RandomFernRegressor(10, 4, random_state=0),
+    BoostedTreesRegressor(20, cv=2, random_state=0),
 ]
 
 
@@ -69,7 +73,7 @@ def fitted(model, *data, **more):
 
 def told(model, X):
     """What a model says of rows: probabilities, or means and standard deviations."""
-    if isinstance(model, models.ForestModel) and "oob_rmse_" in vars(model):
+    if is_regressor(model):
         return np.column_stack(model.predict(X, return_std=True))
     return model.predict_proba(X)
 

@@ -12,6 +12,8 @@ da = pytest.importorskip("dask.array")
 
 REGRESSORS = ("DualLinearRegression", "StagewiseRegressor", "KernelRidgeRegression")
 CLASSIFIERS = (
+    "BoostedTreesClassifier",
+    "BoostedTreesRegressor",
     "DiscreteClassifier",
     "DualLogisticRegression",
     "GaussianProcessClassifier",

@@ -58,6 +58,8 @@ PARTS = [
     likelihoods.Normal(0.5),
     likelihoods.StudentT(1.0, 4.0),
     likelihoods.Gamma(2.0),
+    likelihoods.LogNormal(0.5),
+    likelihoods.NegativeBinomial(2.0),
     likelihoods.Poisson(),
     likelihoods.Bernoulli(),
     likelihoods.Categorical(3),

@@ -89,6 +89,7 @@ CLASSIFIERS = {
     ),
     "units": classification.StagewiseClassifier(2, n_restarts=0, random_state=0),
     "boosted": classification.LogitBoostClassifier(n_estimators=20, random_state=0),
+    "boosted trees": classification.BoostedTreesClassifier(10, cv=2, random_state=0),
     "forest": classification.RandomForestClassifier(10, random_state=0),
     "logistic tree": classification.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),
     "hard gates": classification.LogisticTreeClassifier(

@@ -66,6 +66,8 @@ def test_a_right_likelihood_passes():
         (likelihoods.StudentT(0.6, 4.0), Y, A),
         (likelihoods.StudentT(0.6, 0.8), Y, A),  # of which no moment exists
         (likelihoods.Gamma(2.5), Y, A),
+        (likelihoods.LogNormal(0.3), Y, A),
+        (likelihoods.NegativeBinomial(2.0), [0, 3, 5], A),
         (likelihoods.Poisson(), [0, 3, 5], A),
         (likelihoods.Bernoulli(), [0, 1, 1], A),
     ],
@@ -91,6 +93,11 @@ def scaled(name, factor):
             r"predict of 3 means has shape \(\)",
         ),
         (broken(**scaled("d1", 1.1)), "d1 differs from finite differences of log_prob in a"),
+        (broken(**scaled("score", 1.1)), "score differs from d1"),
+        (
+            broken(**scaled("information", 1.3)),
+            "information differs from the expected square of score",
+        ),
         (broken(**scaled("d2", 1.1)), "d2 differs from finite differences of d1"),
         (broken(d3=lambda self, y, a: 0.1 + Noise.d3(self, y, a)), "d3 differs"),
         (

@@ -99,6 +99,11 @@ MEMBERS = (
         usual_rows=1e5,
     ),
     Member.from_card(
+        "boosted-trees", classification.BoostedTreesClassifier, "N D a round and member",
+        lambda size: classification.BoostedTreesClassifier(n_jobs=-1, random_state=size.seed),
+        usual_rows=3e5,
+    ),
+    Member.from_card(
         "units", classification.StagewiseClassifier, "N D a unit and iteration",
         lambda size: classification.StagewiseClassifier(
             _UNITS, n_restarts=0, validation_fraction=0.2, random_state=size.seed

@@ -129,6 +129,11 @@ MEMBERS = (
         usual_rows=1e5, on_dask=True,
     ),
     Member.from_card(
+        "boosted-trees", regression.BoostedTreesRegressor, "N D a round and member",
+        lambda size: regression.BoostedTreesRegressor(n_jobs=-1, random_state=size.seed),
+        usual_rows=3e5,
+    ),
+    Member.from_card(
         "tree", regression.RandomTreeRegressor, "N log N",
         lambda size: regression.RandomTreeRegressor(random_state=size.seed),
         on_dask=True,

@@ -176,6 +176,16 @@ def _name_labels(parts: Parts) -> Parts:
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
+_LOGIT_BOOST = {
+    "max_features": "n_tests",
+    "n_estimators": "n_rounds",
+    "n_estimators_": "n_rounds_",
+    "n_iter_no_change": "patience",
+    "n_thresholds": "n_offsets",
+    "splits": "tests",
+    "splits_": "tests_",
+}
+
 _AXES = gather(
     "latent.principal_model.FittedAxes", principal="_principal", statistics="_statistics"
 )
@@ -184,15 +194,9 @@ _MAXIMISED = complete(hyperparameters="maximise")
 
 UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "classification.GaussianProcessClassifier": _gather_classifier,
-    "classification.LogitBoostClassifier": rename(
-        max_features="n_tests",
-        n_estimators="n_rounds",
-        n_estimators_="n_rounds_",
-        n_iter_no_change="patience",
-        n_thresholds="n_offsets",
-        splits="tests",
-        splits_="tests_",
-    ),
+    "classification.LogitBoostClassifier": lambda parts: complete(
+        resample_features=False, warm_start=False
+    )(rename(**_LOGIT_BOOST)(parts)),
     "classification.RandomFernClassifier": rename(n_estimators="n_ferns", **_CLASS_FOREST),
     "classification.RandomForestClassifier": rename(n_estimators="n_trees", **_CLASS_FOREST),
     "classification.RandomTreeClassifier": rename(**_CLASS_FOREST),

@@ -15,6 +15,8 @@ from posterity.testing.promises import describe_difference, difference_derivativ
 _STEP = 1e-4
 _SLOPE = 1e-5  # tolerance of derivatives
 _INTEGRAL = 1e-6  # tolerance of log probabilities
+_CRUDE = 0.1  # tolerance of averages over quantiles
+_LEVELS = (np.arange(500.0) + 0.5) / 500.0
 _DRAWS = 4000
 _DERIVATIVES = (("log_prob", "d1"), ("d1", "d2"), ("d2", "d3"))
 
@@ -70,6 +72,7 @@ def check_likelihood(
     trial.slopes()
     trial.parameters()
     trial.parameter_slopes()
+    trial.scores()
     trial.steps()
     trial.constant()
     trial.predictions(variances)
@@ -153,6 +156,22 @@ class _LikelihoodChecks:
             expected = [differentiate_along(u, name) for u in np.eye(len(theta))]
             sentence = f"parameter_derivatives of {name} differ from finite differences in theta"
             self.close(found, np.reshape(expected, (len(theta), len(self.a))), sentence)
+
+    def scores(self) -> None:
+        """Check the score and its expected square, and both with parameters for each row."""
+        likelihood, found = self.likelihood, self.likelihood.score(self.y, self.a)
+        in_parameters = likelihood.parameter_derivatives(self.y, self.a)[0]
+        expected = np.concatenate([likelihood.d1(self.y, self.a)[None], in_parameters])
+        self.close(found, expected, "score differs from d1 and parameter_derivatives")
+        information = likelihood.information(self.a)
+        given = likelihood.predict(self.a, 0.0)
+        y = given.icdf(_LEVELS[:, None])
+        square = np.mean(likelihood.score(y, self.a) ** 2, axis=1)
+        sentence = "information differs from the expected square of score"
+        self.close(information, square, sentence, _CRUDE)
+        own = likelihood.with_parameters(likelihood.theta[:, None] + np.zeros(len(self.a)))
+        sentence = "score differs where parameters are given for each row"
+        self.close(own.score(self.y, self.a), found, sentence)
 
     def steps(self) -> None:
         """Check that step_curvature is positive, and equals -d2 if log-concave."""

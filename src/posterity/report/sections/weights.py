@@ -18,6 +18,12 @@ from posterity.report.sections.blocks import Row, Section, Table
 _MOST = 30
 _NAMED = 8  # columns in the sentence
 _MOST_COLUMNS = 1000  # of which a covariance matrix is formed
+_OF_LOGARITHMS = (
+    likelihoods.Gamma,
+    likelihoods.LogNormal,
+    likelihoods.NegativeBinomial,
+    likelihoods.Poisson,
+)
 _SURE = 1.96  # standard deviations
 CLEAR, UNCLEAR = "clearly", "not clearly"
 
@@ -174,7 +180,7 @@ def _name_sum(material: ReportData) -> str:
         return f"the activation of {classes[1] if len(classes) == 2 else 'each class'}"
     likelihood = getattr(material.story.model.estimator_, "likelihood_", None)
     predicted = f"the predicted {material.story.schema.target}"
-    is_log = isinstance(likelihood, likelihoods.Gamma | likelihoods.Poisson)
+    is_log = isinstance(likelihood, _OF_LOGARITHMS)
     return f"the logarithm of {predicted}" if is_log else predicted
 
 

@@ -90,6 +90,13 @@ def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> 
 
 
 @pack_estimator.register
+def _pack_boosted_trees_classifier(model: classification.BoostedTreesClassifier) -> Json:
+    if model.levels_ is not None:
+        raise NoFormError("Boosted trees of categorical columns cannot run in a page.")
+    return trees.pack_boosted_classes(model.trees_, model.splits_, model.calibration_)
+
+
+@pack_estimator.register
 def _pack_forest_classifier(model: forest_model.ForestClassifier) -> Json:
     return trees.pack_class_forest(model.forest_)
 

@@ -134,6 +134,11 @@ def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
     return trees.pack_normal_forest(model.forest_)
 
 
+@pack_estimator.register
+def _pack_boosted_trees_regressor(model: regression.BoostedTreesRegressor) -> Json:
+    raise NoFormError("Boosted trees of numbers have too many leaves to run in a page.")
+
+
 def _pack_conjugate(model: Any, space: Json, coef: Array) -> Json:
     """Pack the posterior of the weights with normal noise."""
     if isinstance(model.posterior_, SubsetAverage):

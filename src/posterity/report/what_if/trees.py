@@ -21,9 +21,12 @@ from posterity.report.what_if.packing import (
     pack_single_precision,
 )
 from posterity.trees import forests, structure
+from posterity.trees.boosting import boosted_trees
 from posterity.trees.boosting import steps as boosting
+from posterity.trees.boosting.calibration import ClassCalibration
 
 _BYTES_OF_LEAF = 12
+_LEAVES_OF_PAGE = 80_000  # numbers of boosted leaves
 
 
 def pack_normal_forest(forest: forests.NormalForest) -> Json:
@@ -69,6 +72,34 @@ def pack_steps(steps: boosting.Steps, family: trees.Family) -> Json:
         "which": pack_array(steps.tests[:, 0]),
         "thresholds": pack_array(steps.thresholds),
         "values": pack_array(steps.values),
+    }
+
+
+def pack_boosted_classes(
+    grown: boosted_trees.BoostedTrees, family: trees.Family, calibration: ClassCalibration
+) -> Json:
+    """Pack boosted oblivious trees of classes, of as many members as a page has room for."""
+    if grown.children is not None:
+        raise NoFormError("Boosted trees that are not oblivious cannot run in a page.")
+    n_values = grown.values.shape[1] + 1
+    room = _LEAVES_OF_PAGE // n_values
+    n_members = max(1, int(np.sum(grown.leaves[grown.members[1:]] <= room)))
+    some = grown.keep_members(n_members)
+    check_room(some.values.shape[0] * n_values // 2, f"{some.n_trees:,} trees")
+    note = f"This panel uses {n_members} of the {grown.n_members} members of the model."
+    return {
+        "kind": "boosted_trees",
+        "members": n_members,
+        "offset": as_floats(np.mean(some.offset, axis=0)),
+        "tests": _tested_columns(family),
+        "depths": pack_array(np.diff(some.nodes)),
+        "which": pack_array(some.tests[:, 0]),
+        "thresholds": pack_array(some.thresholds),
+        "values": pack_single_precision(some.values),
+        "variances": pack_single_precision(np.mean(1.0 / some.precisions, axis=1)),
+        "sharpness": calibration.sharpness,
+        "variance_factor": calibration.variance_factor,
+        **({} if n_members == grown.n_members else {"note": note}),
     }
 
 

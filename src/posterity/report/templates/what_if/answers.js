@@ -107,8 +107,8 @@ function saying(model) {
     const parts = model.of.map(saying);
     return (x) => averaged(parts.map((part) => part(x)), model.weights);
   }
-  if (model.kind === "steps") {
-    const latent = steps(model);
+  if (model.kind === "steps" || model.kind === "boosted_trees") {
+    const latent = model.kind === "steps" ? steps(model) : boostedTrees(model);
     return (x) => classesAt(latent(x));
   }
   const columns = columnsOf(model.columns);

@@ -1,4 +1,4 @@
-// Forests and boosted steps, as trees.py has it.
+// Forests, boosted steps and boosted trees, as trees.py has it.
 
 // Whether a row goes to the first side; a missing value is larger than all others, or, where the
 // place is -1 - column, smaller.
@@ -87,4 +87,28 @@ function steps({ offset, tests, which, thresholds, values }) {
       }
       return total;
     });
+}
+
+// Oblivious trees: the answers to the tests of a tree are the bits of its leaf.
+function boostedTrees(model) {
+  const { offset, tests, members, sharpness } = model;
+  const packed = [model.depths, model.which, model.thresholds, model.values, model.variances];
+  const [depth, test, threshold, value, open] = packed.map(unpacked);
+  const C = offset.length;
+  return (x) => {
+    const sum = offset.map(() => 0);
+    let [variance, node, first] = [0, 0, 0];
+    for (const levels of depth) {
+      let leaf = first;
+      for (let d = 0; d < levels; d++, node++) {
+        if (!isFirst(x, tests[test[node]], threshold[node])) leaf += 2 ** d;
+      }
+      for (let c = 0; c < C; c++) sum[c] += value[leaf * C + c] / members;
+      variance += open[leaf] / members;
+      first += 2 ** levels;
+    }
+    const width = sharpness * sharpness * model.variance_factor * variance;
+    const scale = sharpness / Math.sqrt(1 + (Math.PI / 8) * width);
+    return sum.map((value, c) => scale * (value + offset[c]));
+  };
 }
