@@ -15,6 +15,7 @@ from posterity.vision.images import (
     write_image,
 )
 from posterity.vision.joints import JointFinder, Joints
+from posterity.vision.label_maps import read_label_map, write_label_map
 
 __all__ = [
     "BodyPartForest",
@@ -29,7 +30,9 @@ __all__ = [
     "bodies",
     "list_images",
     "read_image",
+    "read_label_map",
     "to_color",
     "to_gray",
     "write_image",
+    "write_label_map",
 ]

@@ -8,7 +8,7 @@ eight. What the header promises is checked before memory is taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,18 @@ def read_image(
     """
     if mode not in _MODES:
         raise ValueError(f"mode={mode!r} must be 'gray' or 'color'.")
-    place, pillow = files.check_path(path), _import_pillow()
+    colors = decode_file(path, _decode, most_pixels=most_pixels)
+    return to_gray(colors) if mode == "gray" else to_color(colors)
+
+
+def decode_file(
+    path: str | os.PathLike[str],
+    decode: Callable[[Any], NDArray[Any]],
+    *,
+    most_pixels: int = MOST_PIXELS,
+) -> NDArray[Any]:
+    """Open an image file with Pillow, check its size, and return what ``decode`` makes of it."""
+    place, pillow = files.check_path(path), import_pillow()
     try:
         if place.stat().st_size == 0:
             raise ImageError(f"{place} is empty.")
@@ -83,7 +94,7 @@ def read_image(
             width, height = image.size
             if width * height > most_pixels:
                 raise ImageError(_describe_size(place, width, height, most_pixels))
-            colors = _decode(image)
+            return decode(image)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise ImageError(f"{place} has too many pixels: {error}") from error
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
@@ -92,7 +103,6 @@ def read_image(
         raise
     except Exception as error:  # decoders raise whatever a broken file makes them raise
         raise ImageError(_describe_fault(place, error)) from error
-    return to_gray(colors) if mode == "gray" else to_color(colors)
 
 
 def write_image(path: str | os.PathLike[str], image: Any) -> None:
@@ -115,7 +125,7 @@ def write_image(path: str | os.PathLike[str], image: Any) -> None:
     >>> read_image(place, "color").shape
     (3, 5, 3)
     """
-    place, pillow = files.check_path(path), _import_pillow()
+    place, pillow = files.check_path(path), import_pillow()
     pixels = _check_pixels(image)
     kinds = pillow.registered_extensions()
     kind = kinds.get(place.suffix.lower())
@@ -224,7 +234,8 @@ def _put_on_white(pixels: Pixels) -> Pixels:
     return ((mixed + 127) // 255).astype(np.uint8)
 
 
-def _import_pillow() -> Any:
+def import_pillow() -> Any:
+    """Return the package that reads and writes files, or say how to install it."""
     try:
         from PIL import Image
     except ImportError as error:

@@ -165,10 +165,12 @@ def _conclude(
             "n_trees": detector.n_estimators_,
             "n_patches": len(images.patches),
             "n_scenes": len(images.scenes),
-            "failed": images.n_failed,
+            "failed": images.reading.n_failed,
             "n_bytes": n_bytes,
             "rounds": [vars(one) for one in detector.rounds_],
         }
     )
-    if images.n_failed:
-        outcome.print_error(f"{images.n_failed:,} images could not be read and are left out.")
+    if images.reading.n_failed:
+        outcome.print_error(
+            f"{images.reading.n_failed:,} images could not be read and are left out."
+        )

@@ -1,20 +1,17 @@
 """Read what a detector learns from: patches and scenes, or images with known boxes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from posterity import progress, tables, vision
+from posterity import tables, vision
 from posterity.arrays import Array
-from posterity.cli import outcome
-from posterity.cli.vision import labelled, results
+from posterity.cli.vision import labelled
+from posterity.cli.vision.reading import ImageReading
 from posterity.vision import resizing
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 _FINEST = 1.6  # pixels of a patch for one of the window, as finer ones are averaged anyway
 _MOST_BYTES = 6_000_000_000  # of all scenes
@@ -28,8 +25,8 @@ class TrainingImages:
     scenes: list[Any] = field(default_factory=list)
     scene_boxes: list[Array] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)
-    n_failed: int = 0
     n_bytes: int = 0
+    reading: ImageReading = field(default_factory=ImageReading)
 
     def add_scene(self, frames: Any, boxes: Array) -> None:
         """Take up a scene; refuse more of them than memory has room for."""
@@ -41,23 +38,12 @@ class TrainingImages:
         self.scenes.append(frames)
         self.scene_boxes.append(boxes)
 
-    def read_all(self, read: Callable[[T], R], items: Iterable[T], description: str) -> Iterator[R]:
-        """Yield what can be read; report and count what cannot."""
-        for item in progress.track(items, description=description, unit="images", size=lambda _: 1):
-            try:
-                image = read(item)
-            except vision.ImageError as error:
-                self.n_failed += 1
-                outcome.print_error(results.make_printable(str(error)))
-            else:
-                yield image
-
 
 def read_folders(patches: str, scenes: str, size: tuple[int, int]) -> TrainingImages:
     """Read a folder of patches and a folder of scenes."""
     found = TrainingImages()
     for k, image in enumerate(
-        found.read_all(vision.read_image, _list_folder(patches), "Reading patches")
+        found.reading.read_all(vision.read_image, _list_folder(patches), "Reading patches")
     ):
         found.patches.append(image[None])
         found.groups.append(k)
@@ -69,7 +55,7 @@ def read_folders(patches: str, scenes: str, size: tuple[int, int]) -> TrainingIm
 
 def read_scenes(folder: str, found: TrainingImages) -> None:
     """Add the images of a folder, which show no object."""
-    for image in found.read_all(vision.read_image, _list_folder(folder), "Reading scenes"):
+    for image in found.reading.read_all(vision.read_image, _list_folder(folder), "Reading scenes"):
         found.add_scene(image, np.empty((0, 4)))
 
 
@@ -78,7 +64,7 @@ def read_labelled(
 ) -> TrainingImages:
     """Cut patches out of images with known boxes; the images are scenes too."""
     found = TrainingImages()
-    for k, image in enumerate(found.read_all(reader.read, known, "Reading images")):
+    for k, image in enumerate(found.reading.read_all(reader.read, known, "Reading images")):
         if image is None:
             continue
         frames = labelled.stack_frames(image.frames)
