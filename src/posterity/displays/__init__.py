@@ -10,6 +10,8 @@ from posterity.displays.decision_surface import DecisionSurfaceDisplay
 from posterity.displays.detection import DetectionDisplay
 from posterity.displays.detection_curve import DetectionCurveDisplay
 from posterity.displays.evidence import EvidenceDisplay
+from posterity.displays.label_colors import label_colors
+from posterity.displays.label_map import LabelMapDisplay
 from posterity.displays.latent_map import LatentMapDisplay
 from posterity.displays.mean_surface import MeanSurfaceDisplay
 from posterity.displays.posterior import PosteriorDisplay
@@ -18,6 +20,7 @@ from posterity.displays.probability import ProbabilityDisplay
 from posterity.displays.reconstruction import ReconstructionDisplay
 from posterity.displays.rejection import RejectionDisplay
 from posterity.displays.reliability import ReliabilityDisplay
+from posterity.displays.skeleton import SkeletonDisplay
 from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
 from posterity.displays.window_features import WindowFeaturesDisplay
@@ -29,6 +32,7 @@ __all__ = [
     "DetectionCurveDisplay",
     "DetectionDisplay",
     "EvidenceDisplay",
+    "LabelMapDisplay",
     "LatentMapDisplay",
     "MeanSurfaceDisplay",
     "PosteriorDisplay",
@@ -37,7 +41,9 @@ __all__ = [
     "ReconstructionDisplay",
     "RejectionDisplay",
     "ReliabilityDisplay",
+    "SkeletonDisplay",
     "SpectrumDisplay",
     "WindowFeaturesDisplay",
+    "label_colors",
     "style",
 ]

@@ -199,16 +199,17 @@ class BodyPartForest(BaseEstimator):
 
     def _read_pixels(self, image: NDArray[Any]) -> DepthPixels:
         check_is_fitted(self, "forest_")
-        return DepthPixels.from_image(image, self._find_camera(image.shape).focal_length)
+        return DepthPixels.from_image(image, self.find_camera(image.shape).focal_length)
 
-    def _find_camera(self, shape: tuple[int, ...]) -> bodies.Camera:
+    def find_camera(self, shape: tuple[int, ...]) -> bodies.Camera:
+        """The camera of images of this height and width, whose angle is ``field_of_view``."""
         height, width = shape
         half = np.deg2rad(0.5 * validation.check_positive(self.field_of_view, "field_of_view"))
         return bodies.Camera(height, width, float(0.5 * width / np.tan(half)))
 
     def _weigh_points(self, pixels: DepthPixels, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Pixels in space, (n, 3), and their parts and surface, (n, 32)."""
-        camera = self._find_camera(shape)
+        camera = self.find_camera(shape)
         rows, columns = pixels.positions().T
         depth = pixels.read_depths().astype(np.float64) * 0.001
         points = camera.find_points(rows, columns, depth)
@@ -225,7 +226,7 @@ class BodyPartForest(BaseEstimator):
         held_out: list[_HeldOut] = []
         for number, frame in enumerate(frames):
             group = number if own_group is None else int(own_group[number])
-            camera = self._find_camera(frame.depth.shape)
+            camera = self.find_camera(frame.depth.shape)
             pixels = DepthPixels.from_image(frame.depth, camera.focal_length)
             own = frame.labels[tuple(pixels.positions().T)]
             known = np.flatnonzero(own != bodies.BACKGROUND)

@@ -4,13 +4,14 @@ from posterity.vision.bodies.bvh import Motion, Skeleton, read_bvh
 from posterity.vision.bodies.cameras import Camera, Viewpoint
 from posterity.vision.bodies.frames import BodyFrame, FrameSampler, Recording
 from posterity.vision.bodies.kinematics import Poses, place_joints
-from posterity.vision.bodies.parts import BACKGROUND, JOINTS, PARTS
+from posterity.vision.bodies.parts import BACKGROUND, BONES, JOINTS, PARTS
 from posterity.vision.bodies.render import render_spheres
 from posterity.vision.bodies.sensor import DepthSensor
 from posterity.vision.bodies.spheres import Spheres, build_spheres
 
 __all__ = [
     "BACKGROUND",
+    "BONES",
     "JOINTS",
     "PARTS",
     "BodyFrame",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 BACKGROUND = 255
 """The label of pixels that show no body."""
 
@@ -23,6 +25,20 @@ JOINTS: tuple[str, ...] = (
     *(f"{name} {side}" for name in _PAIRED for side in _SIDES),
 )
 """Names of the joints."""
+
+
+def _list_bones() -> tuple[tuple[int, int], ...]:
+    place = JOINTS.index
+    chain = ("neck", *_PAIRED[:4]), ("shoulder", *_PAIRED[4:])
+    bones = [(place("head"), place("neck"))]
+    for side in _SIDES:
+        sided = [[n if n == "neck" else f"{n} {side}" for n in names] for names in chain]
+        bones += [(place(a), place(b)) for names in sided for a, b in pairwise(names)]
+    return tuple(bones)
+
+
+BONES: tuple[tuple[int, int], ...] = _list_bones()
+"""Pairs of joints to connect in drawings; there are no hips, so shoulders and knees are one."""
 
 
 def find_joint_parts() -> list[list[int]]:
