@@ -216,3 +216,14 @@ def test_shapley_values_sum_to_the_latents(n_classes):
     assert values.shape == ((7, 3) if n_classes == 2 else (7, 3, 3))
     total = expected + values.sum(axis=1)
     np.testing.assert_allclose(total, model.predict_latent(X[:7]).mean(), atol=1e-10)
+
+
+@for_each("growth", ["oblivious", "leaf"])
+def test_the_least_number_of_rows_is_counted_by_weight(growth):
+    X, y = rows(80, 3)
+    w = np.random.default_rng(0).integers(0, 4, len(y))
+    options = {"bootstrap": False, "random_strength": 0.0, "cv": 1, "min_samples_leaf": 4}
+    model = boosted(5, growth=growth, max_depth=3, **options)
+    weighted = model.fit(X, y, sample_weight=w).predict_proba(X)
+    repeated = clone(model).fit(X.repeat(w, 0), y.repeat(w)).predict_proba(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-12)

@@ -167,3 +167,13 @@ def test_a_broken_model_is_found_inconsistent():
     model.noise_ = 3.0
     with pytest.raises(ValueError, match="noise_ must be noise"):
         model.check_consistency()
+
+
+def test_weights_equal_repetition_where_rows_differ_in_information():
+    X, a, rng = latent_rows(80)
+    w, y = rng.integers(0, 4, len(a)), rng.poisson(np.exp(a)).astype(float)
+    options = {"bootstrap": False, "random_strength": 0.0, "cv": 1}
+    model = boosted(5, likelihood=likelihoods.Poisson(), **options)
+    weighted = model.fit(X, y, sample_weight=w).predict(X)
+    repeated = model.fit(X.repeat(w, 0), y.repeat(w)).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)

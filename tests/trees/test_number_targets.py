@@ -31,7 +31,9 @@ def test_constants_follow_the_latents_of_locations():
         slopes, curvatures = targets.derivatives(near, ONE)
     np.testing.assert_allclose(slopes / curvatures, 0.1, rtol=1e-9)
     assert targets.training.likelihood.noise_variance == pytest.approx(0.01, rel=1e-3)
-    assert targets.measure_row(curvatures) == pytest.approx(100.0, rel=1e-3)
+    assert targets.measure_row(curvatures, np.ones(len(curvatures))) == pytest.approx(
+        100.0, rel=1e-3
+    )
 
 
 @for_each(("own", "n_members"), [(0.2, 5), (0.6, 5), (0.6, 2)])

@@ -85,7 +85,7 @@ class BoostingRows:
             rows = levels.encode_training_rows(rows[kept], targets, weights, folds)
             places = np.arange(len(kept))
         catalogue, codes = _code_rows(family, rows, places, weights, max_features, of_tests)
-        most = self.n_thresholds or choices.choose_thresholds(len(kept))
+        most = self.n_thresholds or choices.choose_thresholds(float(np.sum(weights)))
         catalogue, codes = catalogue.thin(codes, most)
         n_rows = len(self.weights)
         return BoostedRows(catalogue, codes, weights, folds, levels, kept, n_rows, rows, places)

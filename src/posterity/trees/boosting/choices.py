@@ -65,6 +65,6 @@ def choose_patience(learning_rate: float) -> int:
     return max(20, round(4.0 / learning_rate))
 
 
-def choose_thresholds(n_rows: int) -> int:
+def choose_thresholds(n_rows: float) -> int:
     """The most thresholds of a test: with few rows, looking through them takes longest."""
     return int(np.clip(n_rows // _ROWS_OF_THRESHOLD, _LEAST_THRESHOLDS, MOST_OFFSETS))

@@ -41,9 +41,15 @@ class Grower:
 
     @classmethod
     @contextmanager
-    def open(cls, codes: Codes, n_jobs: int | None = None) -> Iterator[Grower]:
-        """A grower whose threads end with the context; small work gets none."""
-        with CodedRows.open(codes, n_jobs) as coded:
+    def open(
+        cls, codes: Codes, n_jobs: int | None = None, weights: Array | None = None
+    ) -> Iterator[Grower]:
+        """A grower whose threads end with the context; small work gets none.
+
+        Weights (N,) say how often rows count in the least number on either side of the test of a
+        level; None: once each.
+        """
+        with CodedRows.open(codes, n_jobs, weights) as coded:
             yield cls(coded)
 
     def grow(

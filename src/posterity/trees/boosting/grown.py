@@ -29,7 +29,7 @@ class TreeRules:
         The most leaves of a tree that is not oblivious; None: as many as its depth allows.
     min_samples_leaf : float, default=1
         The least weight of rows on either side of a split; of an oblivious tree on either side of
-        the test of a level, over all nodes, and each row counts once.
+        the test of a level, over all nodes, by the weights of the grower.
     prior_precision : float, default=1
         Precision > 0 of the normal prior of a leaf's value: added to the curvature of its rows.
     random_strength : float, default=0

@@ -154,7 +154,7 @@ def cross_fit(
     judge.note(members)
     reason = f"{plan.n_rounds} rounds were asked for"
     every = range(plan.n_rounds)
-    with Grower.open(codes, plan.n_jobs) as grower:
+    with Grower.open(codes, plan.n_jobs, weights) as grower:
         for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
             for member in members:
                 member.boost(grower, objective, plan)
@@ -192,6 +192,7 @@ class Member:
     rounds: list[list[Round]]  # by part
     rng: np.random.Generator
     has_grown: bool = True
+    orders: dict[int, NDArray[np.intp]] = field(default_factory=dict)  # of outputs, by part
 
     @classmethod
     def start(
@@ -216,9 +217,9 @@ class Member:
         for part, outputs in enumerate(objective.parts):
             slopes, curvatures = objective.derivatives(self.latents, outputs)
             rules = _cool_rules(plan, len(self.rounds[part]), float(np.sum(self.weights)))
-            prior = plan.tree.prior_precision * objective.measure_row(curvatures)
+            prior = plan.tree.prior_precision * objective.measure_row(curvatures, self.weights)
             tree = grower.grow(
-                *_sketch_outputs(slopes, curvatures, self.weights, plan, self.rng),
+                *self._sketch_outputs(part, slopes, curvatures, grower.coded.codes, plan),
                 _draw_weights(self.weights, plan, self.rng),
                 replace(rules, prior_precision=prior),
                 self.rng,
@@ -244,6 +245,18 @@ class Member:
                 self.latents[:, outputs],
                 self.variances[:, outputs],
             )
+
+    def _sketch_outputs(
+        self, part: int, slopes: Array, curvatures: Array, codes: Codes, plan: BoostingPlan
+    ) -> tuple[Array, Array]:
+        """Slopes and curvatures by which tests are chosen."""
+        n_directions, weights = plan.n_directions, self.weights
+        if n_directions is None or n_directions >= slopes.shape[1]:
+            return slopes, curvatures
+        if part not in self.orders:
+            self.orders[part] = sketching.order_outputs(codes, slopes, weights)
+        order = self.orders[part]
+        return sketching.sketch_outputs(slopes, curvatures, weights, order, n_directions, self.rng)
 
     def collect_trees(
         self, catalogue: Catalogue, objective: Objective, part: int, n_rounds: int
@@ -327,15 +340,6 @@ def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) 
     if plan.subsample < 1.0:
         drawn = drawn * (rng.random(len(weights)) < plan.subsample)
     return drawn
-
-
-def _sketch_outputs(
-    slopes: Array, curvatures: Array, weights: Array, plan: BoostingPlan, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Slopes and curvatures by which tests are chosen."""
-    if plan.n_directions is None:
-        return slopes, curvatures
-    return sketching.sketch_outputs(slopes, curvatures, weights, plan.n_directions, rng)
 
 
 def _draw_tests(

@@ -96,8 +96,8 @@ class LocationTargets(Objective):
         own.n_calls += 1
         return _as_columns(own.likelihood.d1(self.y, a), own.likelihood.information(a)[0])
 
-    def measure_row(self, curvatures: Array) -> float:
-        return float(np.mean(curvatures))
+    def measure_row(self, curvatures: Array, weights: Array) -> float:
+        return _measure_mean_row(curvatures, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +141,19 @@ class SpreadTargets(Objective):
         own = self.at(latents[:, 0])
         return _as_columns(own.score(self.y, self.a)[1], own.information(self.a)[1])
 
-    def measure_row(self, curvatures: Array) -> float:
-        return float(np.mean(curvatures))
+    def measure_row(self, curvatures: Array, weights: Array) -> float:
+        return _measure_mean_row(curvatures, weights)
 
     def at(self, eta: Array) -> likelihoods.Likelihood:
         """The likelihood with that log of the first parameter in each row."""
         near = np.clip(eta, self.centre - _WIDEST, self.centre + _WIDEST)
         return spread_parameters(self.likelihood, near)
+
+
+def _measure_mean_row(curvatures: Array, weights: Array) -> float:
+    """The curvature (N, 1) of a row in the mean; rows count as often as their weights say."""
+    total = float(np.sum(weights))
+    return float(weights @ curvatures[:, 0]) / total if total > 0.0 else 1.0
 
 
 def spread_parameters(likelihood: likelihoods.Likelihood, eta: Array) -> likelihoods.Likelihood:

@@ -40,9 +40,9 @@ class Objective(abc.ABC):
         Where steps are to be natural gradients, the curvature is the Fisher information.
         """
 
-    def measure_row(self, curvatures: Array) -> float:
+    def measure_row(self, curvatures: Array, weights: Array) -> float:
         """The curvature in which the prior precision of leaf values is counted: 1, or a row's."""
-        del curvatures
+        del curvatures, weights
         return 1.0
 
 

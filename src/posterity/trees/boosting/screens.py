@@ -30,6 +30,7 @@ STAGE = np.uint64(1 << 40)
 """Between the keys of random scores in one stage of growth and the next."""
 _NO_KEY = np.uint64(0)
 _WORTH_A_THREAD = 400_000  # additions
+_ROUNDING = 1e-12  # of the weight of all rows
 _MOST_SUMS = 1 << 25  # words of histograms that are held: 256 MiB
 
 
@@ -39,19 +40,21 @@ class CodedRows:
 
     codes: Codes  # (J, N)
     blocks: CodeBlocks
-    up_to: NDArray[np.int64]  # (J, B), rows of at most a code
+    up_to: Array  # (J, B), weight of the rows of at most a code
     pool: concurrent.futures.Executor | None
     n_threads: int
     scratch: dict[str, Any]  # what one tree leaves for the next
 
     @classmethod
     @contextmanager
-    def open(cls, codes: Codes, n_jobs: int | None = None) -> Iterator[CodedRows]:
+    def open(
+        cls, codes: Codes, n_jobs: int | None = None, weights: Array | None = None
+    ) -> Iterator[CodedRows]:
         """Rows whose threads end with the context; small work gets none."""
         codes = np.ascontiguousarray(codes)
         blocks = CodeBlocks.from_codes(codes)
-        counts = np.zeros((len(codes), int(blocks.n_codes.max(initial=1))), dtype=np.int64)
-        _count_codes(codes, counts)
+        counts = np.zeros((len(codes), int(blocks.n_codes.max(initial=1))))
+        _count_codes(codes, np.ones(codes.shape[1]) if weights is None else weights, counts)
         most = max(1, 8 * blocks.words.size // _WORTH_A_THREAD)
         n_threads = min(linalg.threads.count_threads(n_jobs), most, len(blocks.words))
         up_to = np.cumsum(counts, axis=1)
@@ -84,9 +87,11 @@ class CodedRows:
         return sums
 
     def _find_ranges(self, least: float) -> NDArray[np.int64]:
-        """The least and the largest code that leave enough rows on both sides, (J, 2)."""
-        most = self.up_to[:, -1:] - max(least, 1.0)
-        fits = (self.up_to >= max(least, 1.0)) & (self.up_to <= most)
+        """The least and the largest code that leave enough weight on both sides, (J, 2)."""
+        whole = self.up_to[:, -1:]
+        enough = np.maximum(least, np.finfo(float).tiny) - _ROUNDING * whole
+        fits = (self.up_to > 0.0) & (self.up_to >= enough) & (whole - self.up_to >= enough)
+        fits &= self.up_to < whole
         low = np.where(fits.any(axis=1), np.argmax(fits, axis=1), 1)
         high = np.where(fits.any(axis=1), fits.shape[1] - 1 - np.argmax(fits[:, ::-1], axis=1), 0)
         return np.column_stack([low, high])
@@ -142,7 +147,7 @@ class GrowingTree:
             curvatures = np.column_stack([curvatures, np.ones(len(weights))])
         counts = RowCounts.from_weights(weights if len(rows) == len(weights) else weights[rows])
         words, units = counts.pack(slopes, curvatures, rows)
-        layout = coded.lay_out(tests, rules.min_samples_leaf if least == 0.0 else 1.0)
+        layout = coded.lay_out(tests, rules.min_samples_leaf if least == 0.0 else 0.0)
         n_slots = _count_slots(rules, len(rows))
         sums = coded.reserve_sums(len(layout.chosen), n_slots, len(words))
         slots = rows.astype(np.uint32)
@@ -231,7 +236,7 @@ def _part_among(n: int, n_parts: int) -> list[tuple[int, int]]:
 
 
 @compilation.compile_at_first_call
-def _count_codes(codes: Codes, counts: NDArray[np.int64]) -> None:
+def _count_codes(codes: Codes, weights: Array, counts: Array) -> None:
     for j in range(len(codes)):
         for i in range(codes.shape[1]):
-            counts[j, codes[j, i]] += 1
+            counts[j, codes[j, i]] += weights[i]

@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 
-_ORDERING_ROWS = 256  # whose slopes tell outputs apart
+_IRRATIONAL = 0.6180339887498949
 
 
 def sketch_outputs(
-    slopes: Array, curvatures: Array, weights: Array, n_directions: int, rng: np.random.Generator
+    slopes: Array,
+    curvatures: Array,
+    weights: Array,
+    order: NDArray[np.intp],
+    n_directions: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     """Slopes and curvatures (N, n_directions) along random directions of L outputs.
 
@@ -28,9 +33,11 @@ def sketch_outputs(
     Parameters
     ----------
     slopes, curvatures : array (N, L)
-        Of each row's log-probability; returned as they are where L is not above ``n_directions``.
+        Of each row's log-probability.
     weights : array (N,)
         How often rows count.
+    order : array (L,)
+        In which outputs draw, see :func:`order_outputs`.
     n_directions : int
         How many directions to draw.
     rng : Generator
@@ -40,22 +47,42 @@ def sketch_outputs(
     --------
     >>> import numpy as np
     >>> g, h = np.array([[1.0, -1.0, 0.0, 0.0]]), np.full((1, 4), 0.25)
-    >>> G, H = sketch_outputs(g, h, np.ones(1), 2, np.random.default_rng(0))
+    >>> G, H = sketch_outputs(g, h, np.ones(1), np.arange(4), 2, np.random.default_rng(0))
     >>> G.shape, H.round(6).tolist()
     ((1, 2), [[0.25, 0.25]])
     """
     L = slopes.shape[1]
-    if n_directions >= L:
-        return slopes, curvatures
     means = np.maximum(weights @ curvatures, np.finfo(float).tiny)
     directions = np.empty((L, n_directions))
-    directions[_order_outputs(slopes)] = rng.standard_normal((L, n_directions))
+    directions[order] = rng.standard_normal((L, n_directions))
     directions /= np.sqrt(means)[:, None]
     directions /= np.sqrt(np.sum(directions**2, axis=0))
     return slopes @ directions * np.sqrt(L / n_directions), curvatures @ directions**2
 
 
-def _order_outputs(slopes: Array) -> NDArray[np.intp]:
-    """An order of outputs that follows their slopes: other names of classes do not change it."""
-    some = slopes[:: max(1, len(slopes) // _ORDERING_ROWS)]
-    return np.argsort(np.cos(np.arange(len(some))) @ some)
+def order_outputs(codes: NDArray[np.uint8], slopes: Array, weights: Array) -> NDArray[np.intp]:
+    """An order (L,) of outputs that neither other names of classes nor repeated rows change.
+
+    Outputs are told apart by their slopes at rows, each of which has a number that depends on its
+    codes alone, neither on its place nor on how often it stands there.
+
+    Parameters
+    ----------
+    codes : array (J, N)
+        What the rows answer.
+    slopes : array (N, L)
+        Of each row's log-probability.
+    weights : array (N,)
+        How often rows count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, slopes = np.array([[0, 3, 1]], dtype=np.uint8), np.diag([1.0, 1.0, 1.0])
+    >>> order_outputs(codes, slopes, np.ones(3)), order_outputs(codes, slopes[:, ::-1], np.ones(3))
+    (array([1, 2, 0]), array([1, 0, 2]))
+    """
+    numbers = np.zeros(codes.shape[1])
+    for j, code in enumerate(codes):
+        numbers += np.sqrt(j + _IRRATIONAL) * code
+    return np.argsort((weights * np.cos(numbers)) @ slopes)

@@ -91,7 +91,7 @@ def _sum_over_trees(
     log_base, base_power = np.log(base), base**sharpness
     for i in range(n):
         entropy = _finish(p[i], base, log_base, base_power, shares[i] / T, T, sharpness)
-        agreed = entropies[i] / T
+        agreed = entropies[i] / T if T > 1 else entropy  # one tree agrees with itself
         epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
 
 
