@@ -21,6 +21,7 @@ from benchmarks.forest_models import SEED, threads
 from posterity import classification, distributions, regression
 
 SPREAD_FOLDS = 5
+FEW_ROWS = 800  # of a table for NGBoost, which takes most of the time where there are more
 Columns: TypeAlias = tuple[int, ...]
 
 
@@ -33,6 +34,11 @@ class Booster:
     predict: Callable[[Any, Array], Any]
     needs: str | None = None
     rounds: str = "n_estimators"  # what the package calls their number
+    most_rows: int | None = None  # of a table that there is time for
+
+    def takes(self, rows: int) -> bool:
+        """Whether it is measured on a table of so many rows."""
+        return self.most_rows is None or rows <= self.most_rows
 
     def build(self, categorical: Columns = (), rounds: int | None = None) -> Any:
         """The model that is to be fitted; None: as many rounds as is its default."""
@@ -125,7 +131,7 @@ def regressors() -> tuple[Booster, ...]:
         Booster(
             "LightGBM, cross-validated spread", _light_with_spread, predict_distribution, "lightgbm"
         ),
-        Booster("NGBoost", _natural, predict_natural, "ngboost"),
+        Booster("NGBoost", _natural, predict_natural, "ngboost", most_rows=FEW_ROWS),
         Booster(
             "scikit-learn HistGradientBoosting",
             partial(_histogram, "Regressor"),

@@ -21,7 +21,7 @@ from benchmarks.cases import Array, Data
 
 FOLDS = 5
 SEED = 0
-SAMPLE = 3_000
+SAMPLE = 2_000
 LATE = 15.0  # minutes behind time, from which an airline counts a flight as delayed
 
 Content: TypeAlias = tuple[Array, Array, tuple[int, ...]]

@@ -71,8 +71,8 @@ def summarise_ranks(tasks: Sequence[Mapping[str, Any]], measures: Sequence[Measu
 
     A contender without a score, as a mean without a distribution, has no rank in it.
     """
-    names = list(tasks[0]["summary"])
-    found: Summary = {name: {} for name in names}
+    names = list(dict.fromkeys(name for task in tasks for name in task["summary"]))
+    found: Summary = {name: {"tables": _exact(_count_tables(tasks, name))} for name in names}
     for measure in measures:
         table = _gather(tasks, names, measure.key)
         here = np.flatnonzero(~np.isnan(table).any(axis=0))
@@ -90,7 +90,7 @@ def summarise_ranks(tasks: Sequence[Mapping[str, Any]], measures: Sequence[Measu
 
 def _gather(tasks: Sequence[Mapping[str, Any]], names: Sequence[str], key: str) -> Array:
     """Means, a table a row and a contender a column; NaN where there is none."""
-    cells = [[_mean(task["summary"][name].get(key)) for name in names] for task in tasks]
+    cells = [[_mean(task["summary"].get(name, {}).get(key)) for name in names] for task in tasks]
     return np.array(cells, dtype=np.float64)
 
 
@@ -98,21 +98,37 @@ def _mean(spread: Mapping[str, Any] | None) -> float:
     return float("nan") if spread is None else float(spread["mean"])
 
 
+def _count_tables(tasks: Sequence[Mapping[str, Any]], name: str) -> float:
+    return float(sum(name in task["summary"] for task in tasks))
+
+
+def add_behind(ranks: Summary, tasks: Sequence[Mapping[str, Any]], measure: Measure) -> None:
+    """On how many tables each contender is behind the first one."""
+    names = list(ranks)
+    sign = -1.0 if measure.more_is_better else 1.0
+    table = sign * _gather(tasks, names, measure.key)
+    for name, values in zip(names[1:], table[:, 1:].T, strict=True):
+        if not np.isnan(values).all():
+            ranks[name][f"{measure.key}_behind"] = _exact(float(np.sum(values > table[:, 0])))
+
+
 def add_ratios(ranks: Summary, tasks: Sequence[Mapping[str, Any]], key: str) -> None:
-    """The mean over tables of a score in units of the least of the peers."""
+    """The mean over tables of a score in units of the least of two peers, CatBoost and LightGBM."""
     names = list(ranks)
     table = _gather(tasks, names, key)
-    peers = [at for at, name in enumerate(names) if not name.startswith("posterity")]
+    peers = [at for at, name in enumerate(names) if name == "CatBoost" or name.startswith("Light")]
     ratios = table / np.nanmin(table[:, peers], axis=1, keepdims=True)
     for at, name in enumerate(names):
-        ranks[name][f"{key}_to_best_peer"] = mean_and_error(ratios[:, at].tolist())
+        own = ratios[~np.isnan(ratios[:, at]), at]
+        ranks[name][f"{key}_to_best_peer"] = mean_and_error(own.tolist())
 
 
 def add_coverage(ranks: Summary, tasks: Sequence[Mapping[str, Any]]) -> None:
     """The least and the largest coverage of a table, and how many lie within the limits."""
     names = list(ranks)
-    for name, values in zip(names, _gather(tasks, names, "coverage_90").T, strict=True):
-        if np.isnan(values).any():
+    for name, column in zip(names, _gather(tasks, names, "coverage_90").T, strict=True):
+        values = column[~np.isnan(column)]
+        if not len(values):
             continue
         within = (values >= COVERED[0]) & (values <= COVERED[1])
         ranks[name]["coverage_least"] = _exact(float(values.min()))
@@ -131,7 +147,7 @@ def add_near_best(ranks: Summary, tasks: Sequence[Mapping[str, Any]], key: str) 
     for task in tasks:
         by_name = {
             name: np.array([run[key] for run in task["folds"] if run["contender"] == name])
-            for name in names
+            for name in task["summary"]
         }
         best = min(by_name.values(), key=np.mean)
         for name, values in by_name.items():
@@ -185,7 +201,7 @@ def _cells(row: Mapping[str, Spread], keys: Sequence[str] | Mapping[str, str]) -
 def _cell(spread: Spread | None, key: str) -> str:
     if spread is None:
         return "-"
-    if key.endswith(("_wins", "_within", "_near_best")):
+    if key == "tables" or key.endswith(("_wins", "_within", "_near_best", "_behind")):
         return f"{spread['mean']:.0f}"
     mean, error = report.number(spread["mean"], digits=4), spread["standard_error"]
     return mean if error is None else f"{mean} +- {report.number(error, digits=2)}"
@@ -193,7 +209,9 @@ def _cell(spread: Spread | None, key: str) -> str:
 
 def _name_ranks(measures: Sequence[Measure]) -> dict[str, str]:
     return {f"{m.key}_rank": f"mean rank by {m.heading}" for m in measures} | {
-        f"{m.key}_wins": f"wins by {m.heading}" for m in measures
+        f"{m.key}_{end}": f"{words} {m.heading}"
+        for m in measures
+        for end, words in (("wins", "wins by"), ("behind", "tables behind the first by"))
     }
 
 
@@ -202,8 +220,7 @@ HEADINGS: dict[str, str] = {
     **_name_ranks(NUMBERS),
     "error_percent_near_best": "within a standard error of the least errors",
     "log_loss_near_best": "within a standard error of the least log loss",
-    "rmse_to_best_peer": "RMSE / the best peer's",
-    "crps_to_best_peer": "CRPS / the best peer's",
+    "rmse_to_best_peer": "RMSE / the best of CatBoost's and LightGBM's",
     "coverage_least": "least coverage",
     "coverage_largest": "largest",
     "coverage_off": "mean distance from 0.9",

@@ -25,11 +25,11 @@ from posterity import distributions
 here = pytest.mark.skipif(not real_sets.FOLDER.exists(), reason="the data are not here")
 
 
-def logistic(categorical):
+def logistic(categorical, n_estimators=None):
     return linear_model.LogisticRegression(C=1.0 + len(categorical))
 
 
-def bayes(categorical):
+def bayes(categorical, n_estimators=None):
     return naive_bayes.GaussianNB()
 
 
@@ -47,7 +47,7 @@ def record(monkeypatch, tmp_path):
     monkeypatch.setattr(boosted_trees, "KEPT", tmp_path / "kept")
     options = Options(quick=True, threads=1, folder=tmp_path)
     boosted_trees.measure_part("classes", options, ["iris", "wine"])
-    assert not list((tmp_path / "kept/classes-2").iterdir())
+    assert len(list((tmp_path / "kept/classes-2").iterdir())) == 8
     return json.loads((tmp_path / "boosted_trees_classes.json").read_text())
 
 
@@ -112,21 +112,38 @@ def test_scores_are_of_the_rows_held_out_and_ranks_of_their_means(record):
     assert ranks["log_loss_wins"]["mean"] == first.count(1.0)
 
 
-def test_an_interrupted_run_measures_only_what_is_missing(monkeypatch, tmp_path):
-    measured = []
-    monkeypatch.setattr(boosted_folds, "ProcessPoolExecutor", Here)
-    monkeypatch.setattr(
-        boosted_folds,
-        "measure_source",
-        lambda source, *rest: (
-            measured.append(source.name),
-            (tmp_path / f"{source.name}.json").write_text("{}"),
-        ),
-    )
-    (tmp_path / "iris.json").write_text("{}")
-    sources = [s for s in boosted_sets.CLASSES if s.is_shipped]
-    boosted_folds.measure_sources(sources, True, 2, tmp_path, Options())
-    assert sorted(measured) == ["breast cancer", "digits", "wine"]
+def test_an_interrupted_run_measures_only_what_is_missing(record, monkeypatch, tmp_path):
+    fitted, fit = [], boosted_folds.fit_fold
+
+    def note_and_fit(contender, table, data, is_classes, file):
+        fitted.append(file.name)
+        return fit(contender, table, data, is_classes, file)
+
+    monkeypatch.setattr(boosted_folds, "fit_fold", note_and_fit)
+    (tmp_path / "kept/classes-2/iris, naive Bayes, 1.npz").unlink()
+    options = Options(quick=True, threads=1, folder=tmp_path)
+    again = boosted_trees.measure_part("classes", options, ["iris", "wine"])
+    assert fitted == ["iris, naive Bayes, 1.npz"]
+    assert again["ranks"]["naive Bayes"]["tables"]["mean"] == 2.0
+    losses = [
+        [task["folds"][place]["log_loss"] for task in told["tasks"] for place in range(4)]
+        for told in (record, again)
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_a_contender_without_time_for_a_table_is_not_ranked_but_compared():
+    def task(**scores):
+        return {"summary": {name: {"log_score": {"mean": x}} for name, x in scores.items()}}
+
+    tasks = [task(ours=1.0, slow=0.5), task(ours=1.0), task(ours=1.0, slow=2.0)]
+    ranks = boosted_tables.summarise_ranks(tasks, boosted_tables.NUMBERS)
+    (measure,) = (m for m in boosted_tables.NUMBERS if m.key == "log_score")
+    boosted_tables.add_behind(ranks, tasks, measure)
+    assert ranks["slow"] == {
+        "tables": {"mean": 2.0, "standard_error": None},
+        "log_score_behind": {"mean": 1.0, "standard_error": None},
+    }
 
 
 def test_the_pages_of_the_documentation_read_it(record, tmp_path):
@@ -164,7 +181,7 @@ def test_categories_reach_a_model_with_their_type():
 
 def test_coverage_and_ratios_are_counted_by_set():
     def task(rmse, coverage):
-        names = ("posterity", "peer")
+        names = ("posterity", "CatBoost")
         return {
             "summary": {
                 name: {"rmse": {"mean": r}, "coverage_90": {"mean": c}}
