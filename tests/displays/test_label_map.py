@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import entropy
 
-from posterity import displays
-from posterity.displays.label_colors import find_lab
+from posterity import displays, vision
+from posterity.vision.label_colors import find_lab
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_paint_mixes_colours_with_the_image():
 def test_labels_without_image_are_on_white():
     display = displays.LabelMapDisplay.from_labels([[1, -1]])
     assert display.names == ("0", "1")
-    np.testing.assert_array_equal(display.paint(opacity=0.3)[0, 0], displays.label_colors(2)[1])
+    np.testing.assert_array_equal(display.paint(opacity=0.3)[0, 0], vision.choose_colors(2)[1])
     assert (display.paint()[0, 1] == 255).all()
 
 
@@ -83,9 +83,9 @@ def test_wrong_arrays_are_refused_in_a_sentence(make, sentence):
 
 
 def test_colours_of_labels_are_far_apart():
-    places = find_lab(displays.label_colors(32))
+    places = find_lab(vision.choose_colors(32))
     gaps = np.linalg.norm(places[:, None] - places, axis=2) + np.eye(32)
     assert gaps.min() > 0.1
-    np.testing.assert_array_equal(displays.label_colors(32)[:5], displays.label_colors(5))
-    with pytest.raises(ValueError, match="0 to 200 labels"):
-        displays.label_colors(201)
+    np.testing.assert_array_equal(vision.choose_colors(32)[:5], vision.choose_colors(5))
+    with pytest.raises(ValueError, match="0 to 256 labels"):
+        vision.choose_colors(257)

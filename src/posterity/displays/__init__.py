@@ -10,7 +10,6 @@ from posterity.displays.decision_surface import DecisionSurfaceDisplay
 from posterity.displays.detection import DetectionDisplay
 from posterity.displays.detection_curve import DetectionCurveDisplay
 from posterity.displays.evidence import EvidenceDisplay
-from posterity.displays.label_colors import label_colors
 from posterity.displays.label_map import LabelMapDisplay
 from posterity.displays.latent_map import LatentMapDisplay
 from posterity.displays.mean_surface import MeanSurfaceDisplay
@@ -44,6 +43,5 @@ __all__ = [
     "SkeletonDisplay",
     "SpectrumDisplay",
     "WindowFeaturesDisplay",
-    "label_colors",
     "style",
 ]

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import vision
 from posterity.arrays import Array
-from posterity.displays.label_colors import label_colors
 from posterity.displays.style import axes_or_new
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class LabelMapDisplay:
         image : array of shape (H, W) or (H, W, 3), optional
             Image below the labels.
         colors : array-like of shape (C, 3), optional
-            Colours as bytes. None: :func:`label_colors`.
+            Colours as bytes. None: :func:`posterity.vision.choose_colors`.
         no_label : int, optional
             A further number that means no label, such as 255.
         """
@@ -171,7 +170,7 @@ class LabelMapDisplay:
         opacity : float, default=1.0
             Share of the colours of labels; the rest is the image.
         """
-        colors = label_colors(len(self.names)) if self.colors is None else self.colors
+        colors = vision.choose_colors(len(self.names)) if self.colors is None else self.colors
         if self.image is None:
             below = np.full((*self.labels.shape, 3), _BLANK, dtype=np.uint8)
             opacity = 1.0
@@ -212,7 +211,7 @@ class LabelMapDisplay:
         frequent = np.argsort(-counts, kind="stable")[:max_names]
         listed = sorted(int(label) for label in frequent if counts[label])
         if legend and listed:
-            colors = label_colors(len(self.names)) if self.colors is None else self.colors
+            colors = vision.choose_colors(len(self.names)) if self.colors is None else self.colors
             patches = [Patch(color=colors[k] / 255.0, label=self.names[k]) for k in listed]
             axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return axes

@@ -3,6 +3,7 @@
 from posterity.vision import bodies
 from posterity.vision.body_parts import BodyPartForest
 from posterity.vision.depth_differences import DepthDifferences, DepthPixels
+from posterity.vision.depth_images import read_depth
 from posterity.vision.detections import Detections
 from posterity.vision.detector import WindowDetector
 from posterity.vision.haar import HaarFeatures
@@ -15,6 +16,7 @@ from posterity.vision.images import (
     write_image,
 )
 from posterity.vision.joints import JointFinder, Joints
+from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
 
 __all__ = [
@@ -28,7 +30,9 @@ __all__ = [
     "Joints",
     "WindowDetector",
     "bodies",
+    "choose_colors",
     "list_images",
+    "read_depth",
     "read_image",
     "read_label_map",
     "to_color",

@@ -135,13 +135,17 @@ def write_image(path: str | os.PathLike[str], image: Any) -> None:
         pillow.fromarray(np.ascontiguousarray(pixels)).save(file, format=kind)
 
 
-def list_images(folder: str | os.PathLike[str]) -> Iterator[Path]:
+def list_images(
+    folder: str | os.PathLike[str], suffixes: frozenset[str] = SUFFIXES
+) -> Iterator[Path]:
     """Image files of a folder and its subfolders, by name.
 
     Parameters
     ----------
     folder : str or path
-        Folder to look through. A file is an image if its suffix is that of one.
+        Folder to look through.
+    suffixes : frozenset of str
+        A file is an image if its suffix is one of these, in small letters.
 
     Examples
     --------
@@ -153,7 +157,7 @@ def list_images(folder: str | os.PathLike[str]) -> Iterator[Path]:
     ['b.jpg']
     """
     for path in sorted(files.check_path(folder).rglob("*")):
-        if path.suffix.lower() in SUFFIXES and path.is_file():
+        if path.suffix.lower() in suffixes and path.is_file():
             yield path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import colorsys
 import os
 from typing import Any
 
@@ -12,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import files
 from posterity.vision import images
 from posterity.vision.integrals import Pixels
+from posterity.vision.label_colors import choose_colors
 
 _NUMBERS = frozenset({"1", "L", "P", "I", "I;16", "I;16B", "I;16L", "I;16N"})
-_GOLDEN = 0.6180339887498949  # steps of hue by this fraction of the circle keep colours apart
 
 
 def read_label_map(path: str | os.PathLike[str]) -> NDArray[np.int64]:
@@ -86,21 +85,6 @@ def write_label_map(
         picture.putpalette(_complete_palette(colors).tobytes())
     with files.replace_atomically(place) as file:
         picture.save(file, format="PNG")
-
-
-def choose_colors(n_labels: int) -> Pixels:
-    """Colours that differ, (n_labels, 3): red, green and blue of each label.
-
-    Examples
-    --------
-    >>> from posterity.vision import label_maps
-    >>> label_maps.choose_colors(2)
-    array([[217,  65,  65],
-           [103, 140, 230]], dtype=uint8)
-    """
-    shades = ((0.7, 0.85), (0.55, 0.9), (0.85, 0.65))
-    colors = [colorsys.hsv_to_rgb(k * _GOLDEN % 1.0, *shades[k % 3]) for k in range(n_labels)]
-    return np.rint(255.0 * np.array(colors).reshape(-1, 3)).astype(np.uint8)
 
 
 def _complete_palette(colors: ArrayLike | None) -> Pixels:

@@ -4,7 +4,7 @@ import typer
 
 from posterity.cli import options as common
 from posterity.cli import outcome
-from posterity.cli.vision import options
+from posterity.cli.vision import depth_options, options
 
 app = typer.Typer(
     no_args_is_help=True, help="Find objects in images, with a probability on every box."
@@ -48,6 +48,52 @@ def detect(
             min_size=min_size,
             prior=prior,
             video=video,
+            jobs=jobs,
+            force=force,
+        )
+        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+
+
+@app.command("body-parts")
+def body_parts(
+    inputs: depth_options.DepthInputs,
+    model: depth_options.PartModel = None,
+    out: depth_options.JointsOut = None,
+    labels: depth_options.LabelsOut = None,
+    draw: depth_options.DrawParts = None,
+    min_probability: depth_options.MinJointProbability = 0.5,
+    depth_unit: depth_options.DepthUnit = None,
+    near: depth_options.Near = 0.0,
+    far: depth_options.Far = 10.0,
+    field_of_view: depth_options.FieldOfView = None,
+    jobs: options.Jobs = None,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Find the parts of a body and its joints in depth images of one person.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+    """
+    unit = depth_options.parse_unit(depth_unit)
+    if json and out == "-":
+        raise typer.BadParameter(
+            "--json prints to standard output, so joints need a file: add --out FILE."
+        )
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import body_parts as work
+
+        plan = work.BodyPartsRequest(
+            inputs=tuple(inputs),
+            model=model,
+            out=out,
+            labels=labels,
+            draw=draw,
+            min_probability=min_probability,
+            unit=unit,
+            near=near,
+            far=far,
+            field_of_view=field_of_view,
             jobs=jobs,
             force=force,
         )

@@ -1,6 +1,5 @@
 """``posterity vision detect``: find objects in images, folders and sequences of frames."""
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,14 +9,14 @@ import typer
 
 from posterity import progress, vision
 from posterity.cli import outcome, outputs
-from posterity.cli.vision import detectors, parallel, pictures, results
+from posterity.cli.vision import detectors, drawings, parallel, pictures, results
 from posterity.cli.vision.pictures import Picture
 from posterity.cli.vision.results import Result
+from posterity.cli.vision.tally import Tally, count_things
 from posterity.cli.voice import OutputPrinter
 
 _SHOWN = 20  # boxes in the table for people
 _HEADS = ("image", "probability", "left", "top", "right", "bottom")
-_WRITABLE = (".png", ".jpg", ".jpeg")
 
 
 @dataclass(frozen=True)
@@ -52,19 +51,15 @@ class DetectRequest:
 class _Counts:
     """What has been seen so far, and the first boxes."""
 
-    n_pictures: int = 0
-    n_failed: int = 0
+    files: Tally = field(default_factory=Tally)
     n_with_boxes: int = 0
     n_boxes: int = 0
     first: list[Result] = field(default_factory=list)
 
     def add(self, result: Result, *, keep: bool) -> None:
         """Count a result, and keep it if it is asked for."""
-        self.n_pictures += 1
-        if result.found is None:
-            self.n_failed += 1
-            outcome.print_error(results.make_printable(result.error))
-        else:
+        self.files.add(result)
+        if result.found is not None:
             self.n_boxes += len(result.found)
             self.n_with_boxes += len(result.found) > 0
         if keep:
@@ -118,10 +113,8 @@ class _Search:
 
     def _draw(self, frames: Any, found: vision.Detections, picture: Picture) -> None:
         image = frames[1] if isinstance(frames, tuple) else frames
-        place = Path(str(self.plan.draw))
-        if not self.plan.is_single:
-            place /= picture.relative
-            place.parent.mkdir(parents=True, exist_ok=True)
+        single = self.plan.is_single
+        place = drawings.find_place(str(self.plan.draw), picture, is_single=single)
         vision.write_image(place, found.draw(image))
 
 
@@ -134,21 +127,7 @@ def _list_work(plan: DetectRequest, detector: vision.WindowDetector) -> Iterator
         work = pictures.list_frames(plan.inputs[0], mode)
         if detector.channels != "gray":
             work = pictures.pair_frames(work)
-    return _name_drawings(work) if plan.draw is not None else work
-
-
-def _name_drawings(work: Iterator[Picture]) -> Iterator[Picture]:
-    """Give drawings names that can be written and differ from each other."""
-    used: set[str] = set()
-    for picture in work:
-        place = Path(picture.relative)
-        if place.suffix.lower() not in _WRITABLE:
-            place = place.with_name(f"{place.name}.png")
-        names = (place.with_stem(f"{place.stem}-{k}") for k in itertools.count(2))
-        while str(place) in used:
-            place = next(names)
-        used.add(str(place))
-        yield Picture(picture.name, picture.load, str(place))
+    return drawings.name_drawings(work) if plan.draw is not None else work
 
 
 def _check_outputs(plan: DetectRequest) -> None:
@@ -158,19 +137,9 @@ def _check_outputs(plan: DetectRequest) -> None:
     if plan.out is not None and plan.out != results.STDOUT:
         results.find_format(plan.out)
         outputs.check_output_file(plan.out, force=plan.force, inputs=plan.inputs)
-    if plan.draw is not None and plan.is_single:
-        if Path(plan.draw).suffix.lower() not in _WRITABLE:
-            raise typer.BadParameter(f"--draw {plan.draw!r} must end in .png or .jpg.")
-        outputs.check_output_file(plan.draw, force=plan.force, inputs=plan.inputs)
-    elif plan.draw is not None:
-        folders = tuple(name for name in plan.inputs if name != pictures.STREAM)
-        outputs.check_output_folder(
-            plan.draw,
-            force=plan.force,
-            inputs=folders,
-            why="several images are drawn",
-            option="--draw",
-        )
+    drawings.check_drawings(
+        plan.draw, plan.inputs, option="--draw", is_single=plan.is_single, force=plan.force
+    )
 
 
 def _check_search(plan: DetectRequest, detector: vision.WindowDetector) -> None:
@@ -195,10 +164,10 @@ def _conclude(
         voice.say(f"Boxes written to {plan.out}.")
     if plan.draw is not None:
         voice.say(f"Drawn to {plan.draw}.")
-    n_read = counts.n_pictures - counts.n_failed
+    n_read = counts.files.n_read
     voice.say(
-        f"Found {_count(counts.n_boxes, 'box', 'boxes')} in {counts.n_with_boxes:,} of "
-        f"{_count(n_read, 'image', 'images')}."
+        f"Found {count_things(counts.n_boxes, 'box', 'boxes')} in {counts.n_with_boxes:,} of "
+        f"{count_things(n_read, 'image', 'images')}."
     )
     if detector.calibration_ is None:
         voice.say("This detector has no probabilities; boxes are ranked by their windows.")
@@ -207,17 +176,14 @@ def _conclude(
     voice.give(
         {
             "images": n_read,
-            "failed": counts.n_failed,
+            "failed": counts.files.n_failed,
             "boxes": counts.n_boxes,
             "out": plan.out,
             "draw": plan.draw,
             "found": [result.as_record() for result in counts.first] if plan.out is None else None,
         }
     )
-    if counts.n_failed:
-        files = _count(counts.n_pictures, "image", "images")
-        outcome.print_error(f"{counts.n_failed:,} of {files} could not be read.")
-        raise typer.Exit(outcome.DATA)
+    counts.files.finish()
 
 
 def _show_boxes(voice: OutputPrinter, counts: _Counts) -> None:
@@ -235,7 +201,3 @@ def _show_boxes(voice: OutputPrinter, counts: _Counts) -> None:
 def _format_box(box: dict[str, Any]) -> tuple[str, ...]:
     p = box["probability"]
     return ("" if p is None else f"{p:.2f}", *(f"{box[k]:.0f}" for k in ("x0", "y0", "x1", "y1")))
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"

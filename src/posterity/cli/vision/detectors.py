@@ -2,15 +2,15 @@
 
 import importlib.util
 import os
-from importlib import resources
 
 import typer
 
-from posterity import persistence, vision
+from posterity import vision
 from posterity.cli.outcome import ModelError
+from posterity.cli.vision import models
 
-DEFAULT = "faces.posterity"
-"""Detector of frontal faces, beside the modules of :mod:`posterity.vision`."""
+DEFAULT = "faces"
+"""Detector of frontal faces."""
 
 _LEAST_WINDOWS = 3  # of a box without probability, as by OpenCV's default
 
@@ -26,7 +26,7 @@ def load_detector(
     require_pillow()
     if model is not None and opencv is not None:
         raise typer.BadParameter("choose --model or --opencv, not both.")
-    detector = _read_cascade(opencv) if opencv is not None else _read_model(model)
+    detector = _read_cascade(opencv) if opencv is not None else read_model(model)
     if prior is not None:
         if detector.calibration_ is None:
             raise ModelError(f"{model or opencv!r} has no probabilities that --prior could change.")
@@ -56,26 +56,10 @@ def count_jobs(jobs: int | None) -> int:
     return jobs if jobs is not None else os.cpu_count() or 1
 
 
-def _read_model(path: str | None) -> vision.WindowDetector:
-    if path is None:
-        return _read_default()
-    detector = persistence.load(path)
-    if not isinstance(detector, vision.WindowDetector):
-        raise ModelError(
-            f"{path!r} contains a {type(detector).__name__}, not a detector; train one with "
-            "'posterity vision train-detector'."
-        )
-    return detector
-
-
-def _read_default() -> vision.WindowDetector:
-    source = resources.files("posterity.vision") / DEFAULT
-    if not source.is_file():
-        raise typer.BadParameter(
-            "this installation has no default detector; add --model FILE or --opencv XML."
-        )
-    with resources.as_file(source) as place:
-        return _read_model(str(place))
+def read_model(path: str | None) -> vision.WindowDetector:
+    """Load a saved detector, or that of the package."""
+    advice = "not a detector; train one with 'posterity vision train-detector'."
+    return models.load_model(path, vision.WindowDetector, DEFAULT, advice)
 
 
 def _read_cascade(path: str) -> vision.WindowDetector:

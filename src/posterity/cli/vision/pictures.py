@@ -31,23 +31,32 @@ class Picture:
 
 def list_pictures(inputs: Iterable[str], mode: str) -> Iterator[Picture]:
     """Yield files that are named, and all images of folders that are named."""
+    return list_files(inputs, functools.partial(vision.read_image, mode=mode), vision.list_images)
+
+
+def list_files(
+    inputs: Iterable[str],
+    read: Callable[[Path], Frames],
+    list_folder: Callable[[Path], Iterable[Path]],
+) -> Iterator[Picture]:
+    """Yield files that are named, and the files of folders, each read when it is needed."""
     for text in inputs:
         place = Path(text)
         if text == STREAM:
             yield refuse_picture(text, "Standard input is read only with --video.")
         elif not place.is_dir():
-            yield open_picture(place, place.name, mode)
+            yield open_picture(place, place.name, read)
         else:
             n = 0
-            for n, path in enumerate(vision.list_images(place), start=1):
-                yield open_picture(path, str(path.relative_to(place)), mode)
+            for n, path in enumerate(list_folder(place), start=1):
+                yield open_picture(path, str(path.relative_to(place)), read)
             if n == 0:
                 yield refuse_picture(text, f"The folder {text} contains no images.")
 
 
-def open_picture(path: Path, relative: str, mode: str) -> Picture:
+def open_picture(path: Path, relative: str, read: Callable[[Path], Frames]) -> Picture:
     """A file that is read when it is needed."""
-    return Picture(str(path), functools.partial(vision.read_image, path, mode), relative)
+    return Picture(str(path), functools.partial(read, path), relative)
 
 
 def refuse_picture(name: str, sentence: str) -> Picture:

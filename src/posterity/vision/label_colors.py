@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.displays.style import COLORS, CYCLE
 
 # Linear red, green and blue to the responses of cones, and their cube roots to lightness, green to
 # red, and blue to yellow: OKLab, in which equal distances look about equally different.
@@ -26,34 +25,41 @@ _OPPONENTS = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
+# The palette of Okabe and Ito, distinct under every common form of colour blindness.
+_BLUE, _VERMILION, _GREEN = (0, 114, 178), (213, 94, 0), (0, 158, 115)
+_PINK, _SKY, _AMBER = (204, 121, 167), (86, 180, 233), (230, 159, 0)
+_FIRST = (_BLUE, _VERMILION, _GREEN, _PINK, _SKY, _AMBER)
+_MOST = 256
 _LIGHTNESS = (0.35, 0.9)  # neither black nor white, which are those of images and of no label
 
 
-def label_colors(n: int) -> NDArray[np.uint8]:
-    """Colours of n labels, (n, 3): first those of the style, then the most different ones.
+def choose_colors(n_labels: int) -> NDArray[np.uint8]:
+    """Colours that differ, (n_labels, 3): red, green and blue of each label.
+
+    Each colour is as far as possible from those before, to the eye.
 
     Parameters
     ----------
-    n : int
-        Number of labels, at most 200.
+    n_labels : int
+        Number of labels, at most 256.
 
     Examples
     --------
-    >>> from posterity import displays
-    >>> displays.label_colors(2)
+    >>> from posterity import vision
+    >>> vision.choose_colors(2)
     array([[  0, 114, 178],
            [213,  94,   0]], dtype=uint8)
     """
     known = _spread_colors()
-    if not 0 <= n <= len(known):
-        raise ValueError(f"There are colours for 0 to {len(known)} labels, not for {n}.")
-    return known[:n].copy()
+    if not 0 <= n_labels <= len(known):
+        raise ValueError(f"There are colours for 0 to {len(known)} labels, not for {n_labels}.")
+    return known[:n_labels].copy()
 
 
 @functools.cache
-def _spread_colors(most: int = 200) -> NDArray[np.uint8]:
-    """Begin with the style; then take, again and again, the colour furthest from those taken."""
-    start = np.array([_parse_hex(COLORS[name]) for name in CYCLE[:-1]], dtype=np.uint8)
+def _spread_colors() -> NDArray[np.uint8]:
+    """Begin with the first; then take, again and again, the colour furthest from those taken."""
+    start = np.array(_FIRST, dtype=np.uint8)
     levels = np.arange(0, 256, 15, dtype=np.uint8)
     every = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
     places = find_lab(every)
@@ -63,15 +69,11 @@ def _spread_colors(most: int = 200) -> NDArray[np.uint8]:
     for taken in find_lab(start):
         gap = np.minimum(gap, np.linalg.norm(places - taken, axis=1))
     chosen = list(start)
-    while len(chosen) < most:
+    while len(chosen) < _MOST:
         best = int(np.argmax(gap))
         chosen.append(every[best])
         gap = np.minimum(gap, np.linalg.norm(places - places[best], axis=1))
     return np.array(chosen)
-
-
-def _parse_hex(text: str) -> list[int]:
-    return [int(text[k : k + 2], 16) for k in (1, 3, 5)]
 
 
 def find_lab(colors: NDArray[np.uint8]) -> Array:

@@ -1,0 +1,33 @@
+"""Models that come with the package."""
+
+from importlib import resources
+from typing import Any
+
+from posterity.persistence.errors import FileError
+from posterity.persistence.saving import load
+
+_PLACES = {"faces": "faces.posterity", "body_parts": "models/body_parts.posterity"}
+
+
+def load_packaged(name: str) -> Any:
+    """Load a model that comes with the package.
+
+    Parameters
+    ----------
+    name : {"body_parts", "faces"}
+        Parts of the body in depth images (:class:`posterity.vision.BodyPartForest`), or frontal
+        faces (:class:`posterity.vision.WindowDetector`).
+
+    Examples
+    --------
+    >>> from posterity import persistence
+    >>> persistence.load_packaged("body_parts").n_estimators
+    3
+    """
+    if name not in _PLACES:
+        raise ValueError(f"name={name!r} must be one of {sorted(_PLACES)}.")
+    source = resources.files("posterity.vision") / _PLACES[name]
+    if not source.is_file():
+        raise FileError(f"This installation does not contain the model {name!r}.")
+    with resources.as_file(source) as place:
+        return load(place)
