@@ -1,12 +1,17 @@
 """Parts of the body and joints in rendered depth images of people that no forest has seen.
 
-``python -m benchmarks.vision_body_parts`` measures and writes the results; with ``--write``, the
-forest of people who may be near and hidden in part becomes the model in the package.
+``python -m benchmarks.vision_body_parts`` measures and writes the results. Rows are kept in
+``benchmarks/data`` and not measured again, unless ``--fresh`` is given; each says when it was
+measured. With ``--write``, the forest of people who may be near and hidden in part becomes the model
+in the package. Real images, which have no labels, are drawn to ``benchmarks/data``.
 """
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,14 +26,16 @@ from rich.console import Console
 from sklearn.ensemble import RandomForestClassifier
 
 import posterity
-from benchmarks import harness, machine, report, vision_motions, worker
+from benchmarks import harness, machine, report, vision_motions, vision_real_depth, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
+from posterity import persistence
 from posterity.vision import bodies, depth_differences
 from posterity.vision.bodies.parts import find_joint_parts
 from posterity.vision.body_parts import BodyPartForest
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/body_parts.posterity"
+KEPT = Path(__file__).parent / "data" / "vision_body_parts"
 TEST_IMAGES = 300
 BINS = 10
 CLOSE = 0.1  # metres
@@ -41,7 +48,8 @@ NOTE = (
     "the calibration error is that of the most probable part, in ten bins. Precision of joints: "
     "mean over 16 joints of the average precision of positions within 10 cm, where joints of "
     "which fewer than five pixels are visible are not missed. Milliseconds are of the processor, "
-    "for parts, and for joints and parts."
+    "for parts, and for joints and parts. A row is measured by itself, on the day in its last "
+    "column; only the rows of the day of this page saw the machine described above."
 )
 
 
@@ -138,6 +146,11 @@ def fit_peer(setting: Setting, quick: bool) -> Precomputed:
     return Precomputed(setting).fit(setting.frames(quick), setting.pixels)
 
 
+def load_packaged(setting: Setting, quick: bool) -> BodyPartForest:
+    """The model in the package, with one thread."""
+    return persistence.load_packaged("body_parts").set_params(n_jobs=1)
+
+
 SETTINGS = (
     Setting("posterity, 600 images", fit_forest, FRONT, 600, 150, 50, 4.0),
     Setting("scikit-learn, 600 images, 400 differences", fit_peer, FRONT, 600, 150, 50, 4.0),
@@ -149,6 +162,7 @@ SETTINGS = (
         hidden=0.25,
     ),
     Setting("posterity, 6,000 images, all round", fit_forest, ROUND, 6_000, 150, 100, 12.0),
+    Setting("posterity, the model in the package", load_packaged, FRONT, 0, 0, 0, 0.0),
 )
 
 
@@ -252,7 +266,8 @@ def run_setting(setting: Setting, quick: bool, target: Path | None) -> dict[str,
     model.predict_proba(frames[0].depth)
     scores = score_parts(model, frames)
     parts_s = time_frames(model.predict_proba, frames)
-    numbers = {**scores, "fit_cpu_s": fit_s, "parts_ms": 1000.0 * parts_s}
+    learned = {} if setting.fit is load_packaged else {"fit_cpu_s": fit_s}
+    numbers = {**scores, **learned, "parts_ms": 1000.0 * parts_s}
     if not isinstance(model, BodyPartForest):
         return numbers
     numbers |= score_joints(model, frames)
@@ -266,7 +281,13 @@ def run_setting(setting: Setting, quick: bool, target: Path | None) -> dict[str,
     return numbers | {"joints_ms": 1000.0 * joints_s, "nodes": nodes}
 
 
-def run(options: Options, settings: Sequence[Setting] = SETTINGS, *, write: bool = False) -> None:
+def run(
+    options: Options,
+    settings: Sequence[Setting] = SETTINGS,
+    *,
+    write: bool = False,
+    fresh: bool = False,
+) -> None:
     """Fit every forest; write and show the scores."""
     if not vision_motions.ARCHIVE.exists():
         name = "shared/data/vision"
@@ -276,16 +297,36 @@ def run(options: Options, settings: Sequence[Setting] = SETTINGS, *, write: bool
     for setting in settings:
         options.console.print(f"vision_body_parts: {setting.name}")
         target = MODEL if write and setting is SETTINGS[3] else None
-        with harness.threads_of_children(options.threads):
-            numbers = harness.in_new_process(
-                _measure, setting, options.quick, target, options.threads
-            )
-        runs.append({"contender": setting.name, "max_turn": setting.max_turn, **numbers})
+        kept = None if fresh or target or options.quick else recall_row(setting)
+        runs.append(kept or measure_row(setting, options, target))
     task = {"name": "rendered people", "test_images": TEST_IMAGES, "runs": runs}
     title = "Parts of the body from depth"
     described = machine.describe()
     result = {"benchmark": "vision_body_parts", "title": title, **described, "tasks": [task]}
     report.publish(result, page(result), options)
+    vision_real_depth.draw_frames(KEPT / "real_frames.png", options.console)
+
+
+def measure_row(setting: Setting, options: Options, target: Path | None) -> dict[str, Any]:
+    """A row of the table, measured now and kept unless it is a rehearsal."""
+    with harness.threads_of_children(options.threads):
+        numbers = harness.in_new_process(_measure, setting, options.quick, target, options.threads)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    row = {"contender": setting.name, "max_turn": setting.max_turn, "measured": today, **numbers}
+    if not options.quick:
+        KEPT.mkdir(parents=True, exist_ok=True)
+        _find_file(setting).write_text(json.dumps(row))
+    return row
+
+
+def recall_row(setting: Setting) -> dict[str, Any] | None:
+    """A row that an earlier run has kept."""
+    file = _find_file(setting)
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def _find_file(setting: Setting) -> Path:
+    return KEPT / (re.sub(r"[^a-z0-9]+", "_", setting.name.lower()) + ".json")
 
 
 def _measure(
@@ -313,10 +354,10 @@ def page(result: dict[str, Any]) -> str:
     )
     (task,) = result["tasks"]
     body = [
-        [run["contender"], *(report.number(run.get(key)) for key, _ in columns)]
+        [run["contender"], *(report.number(run.get(key)) for key, _ in columns), run["measured"]]
         for run in task["runs"]
     ]
-    heading = ["three trees", *(heading for _, heading in columns)]
+    heading = ["three trees", *(heading for _, heading in columns), "measured"]
     lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
     return "\n".join([*lines, *report.table(heading, body), ""])
 
@@ -324,9 +365,10 @@ def page(result: dict[str, Any]) -> str:
 def main(
     quick: Annotated[bool, typer.Option(help="A hundred images: a rehearsal.")] = False,
     write: Annotated[bool, typer.Option(help="Write the model of the package.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Measure rows that are kept again.")] = False,
 ) -> None:
     """Fit all forests."""
-    run(Options(threads=1, quick=quick, console=Console()), write=write)
+    run(Options(threads=1, quick=quick, console=Console()), write=write, fresh=fresh)
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ class LabelMapDisplay:
             most = max(usual, float(np.nanmax(self.entropy, initial=0.0)))
         shown = axes.imshow(
             np.ma.masked_invalid(self.entropy),
-            cmap="magma",
+            cmap="cividis",
             vmin=0.0,
             vmax=most,
             interpolation="nearest",

@@ -209,7 +209,7 @@ class SkeletonDisplay:
 
     def _write_probabilities(self, axes: Axes, places: Array) -> None:
         assert self.probability is not None
-        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "zorder": 4}
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "zorder": 4}
         box = {"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.75}
         for joint in np.flatnonzero(self._find_known()):
             text = f"{100 * self.probability[joint]:.0f}"
