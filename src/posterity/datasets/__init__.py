@@ -15,11 +15,13 @@ from posterity.datasets.tables import (
     line,
     sinc,
 )
+from posterity.datasets.walkers import Walkers, walkers
 from posterity.datasets.walking import Walks, walks
 
 __all__ = [
     "Bodies",
     "Dataset",
+    "Walkers",
     "Walks",
     "bodies",
     "diabetes",
@@ -30,5 +32,6 @@ __all__ = [
     "line",
     "motions",
     "sinc",
+    "walkers",
     "walks",
 ]

@@ -105,7 +105,11 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "vision": "BodyPartForest DepthDifferences HaarFeatures JointFinder WindowDetector",
+    "vision": """BodyPartForest DepthDifferences HaarFeatures JointFinder WalkingModel
+        WindowDetector""",
+    "vision.fitted_walk": "FittedWalk",
+    "vision.gait": "Gait",
+    "vision.principal_frame": "PrincipalFrame",
     "vision.windows.calibration": "Calibration",
     "vision.windows.training": "Round",
     "vision.windows.window_sum": "WindowSum",

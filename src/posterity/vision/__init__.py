@@ -18,6 +18,8 @@ from posterity.vision.images import (
 from posterity.vision.joints import JointFinder, Joints
 from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
+from posterity.vision.pose_hypotheses import PoseHypotheses
+from posterity.vision.walking import WalkingModel
 
 __all__ = [
     "BodyPartForest",
@@ -28,6 +30,8 @@ __all__ = [
     "ImageError",
     "JointFinder",
     "Joints",
+    "PoseHypotheses",
+    "WalkingModel",
     "WindowDetector",
     "bodies",
     "choose_colors",

@@ -1,5 +1,6 @@
 """Latent points: unknown inputs of a Gaussian process, found with it from its outputs."""
 
+from posterity.inference.gplvm.chains import weigh_by_motion
 from posterity.inference.gplvm.descent import Descent
 from posterity.inference.gplvm.hierarchy import (
     HierarchyPlan,
@@ -8,8 +9,13 @@ from posterity.inference.gplvm.hierarchy import (
     fit_hierarchy,
 )
 from posterity.inference.gplvm.latent_fit import MapFit, Placed, VariationalFit
-from posterity.inference.gplvm.left_out import compute_widening
+from posterity.inference.gplvm.left_out import (
+    compute_widening,
+    fill_in_left_out,
+    measure_left_out_noise,
+)
 from posterity.inference.gplvm.paths import Path
+from posterity.inference.gplvm.row_outputs import RowHypotheses, find_hypotheses
 from posterity.inference.gplvm.terms import StandardNormalPrior
 from posterity.inference.gplvm.training import LatentPlan, fit_latent_points
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
@@ -23,10 +29,15 @@ __all__ = [
     "MapFit",
     "Path",
     "Placed",
+    "RowHypotheses",
     "StandardNormalPrior",
     "TrajectoryPrior",
     "VariationalFit",
     "compute_widening",
+    "fill_in_left_out",
+    "find_hypotheses",
     "fit_hierarchy",
     "fit_latent_points",
+    "measure_left_out_noise",
+    "weigh_by_motion",
 ]

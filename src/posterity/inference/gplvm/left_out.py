@@ -6,11 +6,14 @@ the next walk. The noise of a fit says nothing of that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.inference.gplvm.latent_fit import LatentPointFit, Placed
+from posterity.inference.gplvm.latent_fit import LatentPointFit, MapFit, Placed
+from posterity.inference.gplvm.row_outputs import find_hypotheses
 
 _FOLDS = 5
 _ROWS = 2000  # at most, that values are hidden of
@@ -39,7 +42,7 @@ def compute_widening(
     """
     parts = [
         rows
-        for rows in _split_groups(groups)
+        for rows in _split_groups(groups, _FOLDS)
         if not np.isnan(np.delete(fitted.Y, rows, axis=0)).all(0).any()
     ]
     made = [_measure_errors(fitted, groups, rows, hidden) for rows in parts]
@@ -51,6 +54,42 @@ def compute_widening(
     everywhere = (np.sum(weighed, axis=0) + 1.0) / (np.sum(known, axis=0) + 1.0)
     R = _squared_correlation(fitted, X, places)
     return (R @ weighed + everywhere) / (R @ known + 1.0)
+
+
+def measure_left_out_noise(
+    fitted: MapFit, Y: Array, groups: NDArray[np.intp], size: float = 1.0
+) -> Array:
+    """Root mean square error (D,) of any outputs Y (N, D) of rows of groups left out.
+
+    Their latent points are known, and the process is given the outputs of all other rows, ``size``
+    times as large: what is left is the noise of a column as a group not seen has it. There are two
+    groups at least.
+    """
+    errors, scaled = [], replace(fitted, Y=size * Y)
+    for rows in _split_groups(groups, len(np.unique(groups))):
+        rest = scaled.condition_on(np.setdiff1d(np.arange(len(Y)), rows))
+        errors.append(Y[rows] - rest.decoder.latent(fitted.X[rows]).mean / size)
+    return np.sqrt(np.mean(np.concatenate(errors) ** 2, axis=0))
+
+
+def fill_in_left_out(
+    fitted: MapFit, groups: NDArray[np.intp], hidden: NDArray[np.bool_], n_rows: int = 120
+) -> tuple[NDArray[np.intp], Array, Array]:
+    """Hide outputs of rows of groups left out, and fill them in from all other groups.
+
+    Returns the rows, about ``n_rows`` of all, and the mean and the variance (n, D) of their
+    outputs, noise included. There are two groups at least.
+    """
+    filled = []
+    for rows in _split_groups(groups, _FOLDS):
+        rest = fitted.condition_on(np.setdiff1d(np.arange(len(groups)), rows))
+        some = rows[:: max(1, len(groups) // n_rows)]
+        seen = np.where(hidden, np.nan, fitted.Y[some])
+        found = find_hypotheses(rest.decoder, seen, candidates=rest.X)
+        mean, variance = found.average()
+        filled.append((some, mean, variance + rest.decoder.noise_variance))
+    rows, mean, variance = (np.concatenate(part) for part in zip(*filled, strict=True))
+    return rows, mean, variance
 
 
 def _measure_errors(
@@ -82,12 +121,12 @@ def _squared_correlation(fitted: LatentPointFit, X: Array, Z: Array) -> Array:
     return fitted.kernel(X, Z) ** 2 / np.maximum(scale, np.finfo(np.float64).tiny)
 
 
-def _split_groups(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def _split_groups(groups: NDArray[np.intp], n_folds: int) -> list[NDArray[np.intp]]:
     """The rows of each part of the groups; whole groups, as many as there is time for."""
     codes, sizes = np.unique(groups, return_counts=True)
     if len(codes) < 2:
         return []
     order = np.random.default_rng(0).permutation(len(codes))
     affordable = order[np.cumsum(sizes[order]) <= max(_ROWS, sizes[order[0]])]
-    parts = [codes[affordable[i::_FOLDS]] for i in range(min(_FOLDS, len(affordable)))]
+    parts = [codes[affordable[i::n_folds]] for i in range(min(n_folds, len(affordable)))]
     return [np.flatnonzero(np.isin(groups, part)) for part in parts]

@@ -1,0 +1,281 @@
+"""Walking people: one latent space of poses and silhouettes, in time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, kernels, linalg, models, validation
+from posterity.arrays import Array
+from posterity.inference import gplvm
+from posterity.latent import motion
+from posterity.vision.fitted_walk import FittedWalk, fit_walk
+from posterity.vision.gait import Gait
+from posterity.vision.mask_distances import measure_masks
+from posterity.vision.pose_hypotheses import PoseHypotheses
+
+_LEAST_FRAMES = 10
+
+
+class WalkingModel(BaseEstimator):
+    """Gaussian process latent variable model of poses and silhouettes of people who walk.
+
+    Poses and silhouettes of a frame are functions of the same few latent coordinates, which change
+    smoothly in time. A pose is inferred from a silhouette, or from a few known joints, through the
+    latent points that explain what is seen; where several do, each is a hypothesis with a
+    probability.
+
+    How much a silhouette tells about a pose depends on the noise of both. It is measured on motions
+    that are left out, since the latent points of a fit follow the noise of their own frames.
+
+    Parameters
+    ----------
+    n_components : int, default=4
+        Number of latent coordinates.
+    mask_components : int, default=20
+        Number of principal components of silhouettes.
+    max_iter : int, default=1000
+        Maximum number of iterations of each of the two searches: poses, poses and silhouettes.
+    random_state : int, Generator or None, default=0
+        Seed of the start of the search.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (N, Q)
+        Latent points of the frames.
+    kernel_, dynamics_ : Kernel
+        Covariance over latent points, and of latent points over time.
+    noise_ : float
+        Standard deviation of the principal components of poses, in the units of the poses.
+    mask_weights_ : ndarray of shape (M,)
+        Factors of the components of silhouettes which make their noise equal to that of poses.
+    groups_, times_ : ndarray of shape (N,)
+        Motion of each frame, and when it was seen.
+    phase_ : ndarray of shape (N,)
+        Share of the cycle that has passed in each frame; only if motions are periodic.
+    period_ : float
+        Duration of a cycle; only if motions are periodic.
+
+    See Also
+    --------
+    posterity.GPLVM : Latent points of any table.
+    posterity.datasets.walkers : Poses and silhouettes.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> from posterity.vision import WalkingModel
+    >>> walk = datasets.walkers(2)
+    >>> model = WalkingModel(3).fit(walk.poses, walk.masks, groups=walk.groups, times=walk.times)
+    >>> round(model.period_, 1)
+    1.2
+    >>> found = model.pose_from(walk.masks[5])
+    >>> found.best().shape
+    (1, 38, 3)
+    """
+
+    _fitted: FittedWalk
+
+    embedding_ = models.FittedAttribute("process.X")
+    kernel_ = models.FittedAttribute("process.kernel")
+    dynamics_ = models.FittedAttribute("process.path.kernel")
+    noise_ = models.FittedAttribute("noise")
+    mask_weights_ = models.FittedAttribute("mask_weights")
+    groups_ = models.FittedAttribute("process.path.groups")
+    times_ = models.FittedAttribute("process.path.times")
+    phase_ = models.FittedAttribute("gait.phase")
+    period_ = models.FittedAttribute("gait.period")
+
+    def __init__(
+        self,
+        n_components: int = 4,
+        *,
+        mask_components: int = 20,
+        max_iter: int = 1000,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.mask_components = mask_components
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(
+        self,
+        poses: ArrayLike,
+        masks: ArrayLike,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+    ) -> Self:
+        """Find latent points, kernels and noise.
+
+        Parameters
+        ----------
+        poses : array-like of shape (N, J, 3)
+            Positions of joints relative to one of them, in the axes of the camera.
+        masks : array-like of shape (N, H, W), or sequence of N arrays (H, W)
+            Silhouettes: other than zero where the person is.
+        groups : array-like of shape (N,), optional
+            Motion of each frame. Noise is measured by leaving motions out. None: one motion, of
+            which parts are left out.
+        times : array-like of shape (N,), optional
+            When each frame was seen. None: 0, 1, 2, ... within each motion.
+        """
+        bodies = _check_poses(poses)
+        measured = measure_masks(_list_masks(masks))
+        if len(measured) != len(bodies):
+            raise ValueError(f"There are {len(bodies)} poses, but {len(measured)} masks.")
+        path = motion.check_path(kernels.RBF(), times, groups, len(bodies))
+        assert path is not None
+        most = validation.check_count(self.mask_components, "mask_components")
+        self._fitted = fit_walk(self._plan(), bodies, measured, path, most)
+        return self
+
+    def pose_from(
+        self, masks: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> PoseHypotheses:
+        """Infer poses from one silhouette (H, W), or from a sequence (n, H, W).
+
+        Parameters
+        ----------
+        masks : array-like of shape (H, W) or (n, H, W), or sequence of arrays (H, W)
+            Silhouettes seen from where those of the fit were seen; place and size do not matter.
+        times : array-like of shape (n,), optional
+            When frames were seen. Each is then inferred from all frames of its motion. None:
+            frames have nothing to do with each other.
+        groups : array-like of shape (n,), optional
+            Motion of each frame, with ``times``. None: all are of one motion.
+        """
+        check_is_fitted(self)
+        fitted = self._fitted
+        seen = measure_masks(_list_masks(masks))
+        rows = np.full((len(seen), fitted.process.Y.shape[1]), np.nan)
+        rows[:, fitted.n_axes :] = fitted.mask_frame.project(seen) * fitted.mask_weights
+        return fitted.describe_from_masks(self._find(fitted.process, rows, times, groups))
+
+    def pose_from_points(
+        self, points: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> PoseHypotheses:
+        """Infer poses from a few joints: style-based inverse kinematics.
+
+        Parameters
+        ----------
+        points : array-like of shape (J, 3) or (n, J, 3)
+            Positions relative to the same joint and in the same axes as poses of the fit; NaN where
+            they are not known. The same coordinates are known in all frames.
+        times, groups : array-like of shape (n,), optional
+            As for :meth:`pose_from`.
+        """
+        check_is_fitted(self)
+        rows = self._fitted.flatten_points(points)
+        known = ~np.isnan(rows[0])
+        values, view = rows[:, known], self._fitted.look_from(known)
+        found = self._find(view.process, view.project(values), times, groups)
+        return self._fitted.describe(*view.fill_in(found, values), found)
+
+    def find_cycle(self, n_frames: int = 30) -> tuple[Array, Array]:
+        """Latent points (n, Q) and poses (n, J, 3) of the mean cycle, at equal steps of time."""
+        check_is_fitted(self)
+        phases = np.arange(validation.check_count(n_frames, "n_frames")) / n_frames
+        points = self._require_gait().find_path(self._fitted.process.X, phases)
+        return points, self._fitted.decode(points)
+
+    def sample(
+        self,
+        n_frames: int = 60,
+        *,
+        interval: float | None = None,
+        random_state: Any = None,
+    ) -> Array:
+        """Draw a walk: poses (n, J, 3) along the latent cycle, about which it wanders in time.
+
+        Parameters
+        ----------
+        n_frames : int, default=60
+            Number of frames.
+        interval : float, optional
+            Time between frames. None: that of the fit.
+        random_state : int, Generator or None
+            Seed of the draw.
+        """
+        check_is_fitted(self)
+        n, gait = validation.check_count(n_frames, "n_frames"), self._require_gait()
+        rng, X = arrays.generator(random_state), self._fitted.process.X
+        step = self._fitted.interval if interval is None else interval
+        times = np.arange(n) * validation.check_positive(step, "interval")
+        phases = np.asarray(rng.uniform() + times / gait.period, dtype=np.float64)
+        path = gait.find_path(X, phases)
+        wander = X - gait.find_path(X, gait.phase)
+        K = self.dynamics_(times[:, None]) + 1e-6 * np.eye(n)
+        draw = linalg.cholesky(K) @ rng.standard_normal((n, X.shape[1]))
+        return self._fitted.decode(path + draw * wander.std(axis=0))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return models.is_fitted(self)
+
+    def _find(
+        self,
+        process: gplvm.MapFit,
+        rows: Array,
+        times: ArrayLike | None,
+        groups: ArrayLike | None,
+    ) -> gplvm.RowHypotheses:
+        """Hypotheses of rows, of which those of a motion support each other."""
+        found = gplvm.find_hypotheses(process.decoder, rows, candidates=process.X)
+        if times is None:
+            if groups is not None:
+                raise ValueError("groups say which frames make a motion, which needs times, too.")
+            return found
+        path = motion.check_path(self.dynamics_, times, groups, len(rows))
+        assert path is not None
+        return gplvm.weigh_by_motion(found, path.kernel, path.times, path.groups)
+
+    def _plan(self) -> gplvm.LatentPlan:
+        return gplvm.LatentPlan(
+            n_components=validation.check_count(self.n_components, "n_components"),
+            kernel=None,
+            noise_variance=None,
+            inference="map",
+            inducing_points=None,
+            back_kernel=None,
+            n_restarts=0,
+            max_iter=validation.check_count(self.max_iter, "max_iter"),
+            n_jobs=None,
+            rng=arrays.generator(self.random_state),
+        )
+
+    def _require_gait(self) -> Gait:
+        if self._fitted.gait is None:
+            raise ValueError(
+                "The motions of the fit do not repeat themselves, so there is no cycle to follow."
+            )
+        return self._fitted.gait
+
+
+def _check_poses(poses: ArrayLike) -> Array:
+    given = np.asarray(poses, dtype=np.float64)
+    if given.ndim != 3 or given.shape[2] != 3 or not np.isfinite(given).all():
+        raise ValueError(
+            f"poses must be finite numbers of the shape (N, J, 3), not of {given.shape}."
+        )
+    if len(given) < _LEAST_FRAMES:
+        raise ValueError(f"A fit needs at least {_LEAST_FRAMES} frames; there are {len(given)}.")
+    if np.allclose(given, given[0]):
+        raise ValueError("All poses are the same, so nothing can be learned of how they change.")
+    return given
+
+
+def _list_masks(masks: Any) -> Collection[Any]:
+    """One image, or several, as a sequence."""
+    images = masks if isinstance(masks, list | tuple) else np.asarray(masks)
+    if isinstance(images, np.ndarray) and images.ndim == 2:
+        return [images]
+    if isinstance(images, np.ndarray) and images.ndim != 3:
+        raise ValueError(f"masks must have the shape (H, W) or (n, H, W), not {images.shape}.")
+    if len(images) == 0:
+        raise ValueError("There are no masks.")
+    return images
