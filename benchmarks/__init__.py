@@ -26,6 +26,6 @@ BENCHMARKS = (
         "regression_forests",
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
-    *("saving", "command", "choosing", "vision_body_parts"),
+    *("saving", "command", "choosing", "vision_body_parts", "vision_surfaces"),
     *("dask_peers", "dask_rows", "dask_scaling"),
 )

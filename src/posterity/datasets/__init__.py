@@ -6,6 +6,7 @@ at the same inputs.
 
 from posterity.datasets.base import Dataset
 from posterity.datasets.people import Bodies, bodies, motions
+from posterity.datasets.street_scenes import Streets, streets
 from posterity.datasets.tables import (
     diabetes,
     friedman1,
@@ -21,6 +22,7 @@ from posterity.datasets.walking import Walks, walks
 __all__ = [
     "Bodies",
     "Dataset",
+    "Streets",
     "Walkers",
     "Walks",
     "bodies",
@@ -32,6 +34,7 @@ __all__ = [
     "line",
     "motions",
     "sinc",
+    "streets",
     "walkers",
     "walks",
 ]

@@ -105,11 +105,12 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "vision": """BodyPartForest DepthDifferences HaarFeatures JointFinder WalkingModel
-        WindowDetector""",
+    "vision": """BodyPartForest DepthDifferences HaarFeatures JointFinder SurfaceLayout
+        WalkingModel WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.principal_frame": "PrincipalFrame",
+    "vision.segments.merging": "SegmentMerging",
     "vision.windows.calibration": "Calibration",
     "vision.windows.training": "Round",
     "vision.windows.window_sum": "WindowSum",

@@ -1,6 +1,6 @@
 """Images: detectors of objects, and bodies seen by a depth camera."""
 
-from posterity.vision import bodies
+from posterity.vision import bodies, segments
 from posterity.vision.body_parts import BodyPartForest
 from posterity.vision.depth_differences import DepthDifferences, DepthPixels
 from posterity.vision.depth_images import read_depth
@@ -19,6 +19,7 @@ from posterity.vision.joints import JointFinder, Joints
 from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
 from posterity.vision.pose_hypotheses import PoseHypotheses
+from posterity.vision.surface_layout import SurfaceLayout
 from posterity.vision.walking import WalkingModel
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "JointFinder",
     "Joints",
     "PoseHypotheses",
+    "SurfaceLayout",
     "WalkingModel",
     "WindowDetector",
     "bodies",
@@ -39,6 +41,7 @@ __all__ = [
     "read_depth",
     "read_image",
     "read_label_map",
+    "segments",
     "to_color",
     "to_gray",
     "write_image",

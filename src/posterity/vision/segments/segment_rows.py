@@ -1,0 +1,160 @@
+"""Segments of many labelled images as the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity.arrays import Array
+from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.segments import segmented
+from posterity.vision.segments.segmentations import Labels, Segmentation
+from posterity.vision.segments.segmented import SegmentedImage
+
+_LEAST_SHARE = 0.02  # of a segment: labels of fewer of its pixels are those of its edge
+
+
+class LabelledSegmentation(NamedTuple):
+    """Segments of an image, and the class of each pixel, negative where unknown."""
+
+    segmented: SegmentedImage
+    codes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSegments:
+    """All segments of labelled images.
+
+    Attributes
+    ----------
+    images : list of LabelledSegmentation
+        One after the other.
+    features : array of shape (n, D), float32
+        Of all segments.
+    counts : array of shape (n, C)
+        Number of pixels of each class in each segment.
+    groups : array of shape (n,)
+        Group of the image of each segment.
+    classes : array of shape (C,), int64
+        Labels, sorted.
+    """
+
+    images: list[LabelledSegmentation]
+    features: NDArray[np.float32]
+    counts: Array
+    groups: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of images."""
+        return len(np.unique(self.groups))
+
+    def list_images(self) -> Iterator[tuple[LabelledSegmentation, slice]]:
+        """Each image with the rows of its segments."""
+        start = 0
+        for image in self.images:
+            stop = start + len(image.segmented.sizes)
+            yield image, slice(start, stop)
+            start = stop
+
+    def take(self, numbers: Sequence[int]) -> LabelledSegments:
+        """Return some of the images."""
+        every = list(self.list_images())
+        chosen = [every[k] for k in numbers]
+        rows = np.concatenate([np.arange(own.start, own.stop) for _, own in chosen])
+        return LabelledSegments(
+            [image for image, _ in chosen],
+            self.features[rows],
+            self.counts[rows],
+            self.groups[rows],
+            self.classes,
+        )
+
+    def share_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Rows of a segment and one of its labels, weighted by the pixels that have it.
+
+        A segment of several labels is a row for each, so that what is learned is the share of each
+        label. Weights have the mean one.
+
+        Returns
+        -------
+        segment, codes : array of shape (m,)
+            Number of the segment, and place of the label in ``classes``.
+        weights : array of shape (m,)
+            Area.
+        """
+        total = self.counts.sum(axis=1, keepdims=True)
+        segment, codes = np.nonzero(self.counts > _LEAST_SHARE * np.maximum(total, 1.0))
+        area = self.counts[segment, codes]
+        return segment, codes, area / area.mean()
+
+    def judge_homogeneity(self, share: float) -> tuple[NDArray[np.int64], NDArray[np.bool_], Array]:
+        """Which segments have so large a share of one label, and their areas of mean one."""
+        total = self.counts.sum(axis=1)
+        seen = np.flatnonzero(total > 0.0)
+        is_one = self.counts[seen].max(axis=1) >= share * total[seen]
+        return seen, is_one, total[seen] / total[seen].mean()
+
+
+def describe_pictures(
+    pictures: LabelledPictures,
+    kinds: Sequence[Segmentation],
+    size: int,
+    groups: ArrayLike | None = None,
+    n_jobs: int | None = None,
+) -> LabelledSegments:
+    """Partition and describe all images.
+
+    Parameters
+    ----------
+    pictures : LabelledPictures
+        Images with labels.
+    kinds : sequence of (str, float)
+        Partitions.
+    size : int
+        Longest side at which images are looked at.
+    groups : array of shape (N,), optional
+        Groups of images; None: each by itself.
+    n_jobs : int, optional
+        Number of threads.
+    """
+    number = np.arange(len(pictures)) if groups is None else np.asarray(groups)
+    if number.shape != (len(pictures),):
+        raise ValueError(f"groups must have one entry for each of {len(pictures)} images.")
+    number = np.unique(number, return_inverse=True)[1]
+
+    def describe(k: int) -> tuple[SegmentedImage, Labels]:
+        image, labels = pictures.read(k)
+        return segmented.describe_image(image, kinds, size), segmented.scale_labels(labels, size)
+
+    found = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
+        joblib.delayed(describe)(k) for k in range(len(pictures))
+    )
+    classes = np.unique(np.concatenate([np.unique(labels) for _, labels in found]))
+    classes = classes[classes >= 0]
+    if len(classes) < 2:
+        raise ValueError(f"The labels have {len(classes)} class; at least two are needed.")
+    return _join(found, classes, number)
+
+
+def _join(
+    found: list[tuple[SegmentedImage, Labels]],
+    classes: NDArray[np.int64],
+    number: NDArray[np.int64],
+) -> LabelledSegments:
+    images, counts, groups = [], [], []
+    for k, (image, labels) in enumerate(found):
+        codes = np.where(labels >= 0, np.searchsorted(classes, labels), -1)
+        images.append(LabelledSegmentation(image, codes))
+        counts.append(image.count_labels(codes, len(classes)))
+        groups.append(np.full(len(image.sizes), number[k]))
+    features = np.concatenate([image.segmented.features for image in images])
+    return LabelledSegments(
+        images, features, np.concatenate(counts), np.concatenate(groups), classes
+    )

@@ -1,0 +1,130 @@
+"""An image in several partitions, with the features of all their segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity.arrays import Array
+from posterity.vision import resizing
+from posterity.vision.integrals import Pixels
+from posterity.vision.segments import features, planes, segmentations
+from posterity.vision.segments.segmentations import Labels, Segmentation
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentedImage:
+    """Segments of an image.
+
+    Attributes
+    ----------
+    maps : array of shape (S, h, w), int32
+        Number of the segment of each pixel in each of S partitions; numbers of all partitions
+        differ and lie between 0 and n - 1.
+    features : array of shape (n, D), float32
+        What each segment looks like.
+    sizes : array of shape (n,)
+        Number of pixels.
+    """
+
+    maps: NDArray[np.int32]
+    features: NDArray[np.float32]
+    sizes: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width at which the image was partitioned."""
+        return self.maps.shape[1], self.maps.shape[2]
+
+    def take_maps(self, numbers: Sequence[int]) -> SegmentedImage:
+        """Return the image in some of its partitions."""
+        return SegmentedImage(self.maps[list(numbers)], self.features, self.sizes)
+
+    def count_labels(self, codes: NDArray[np.int64], n_classes: int) -> Array:
+        """Number of pixels of each class in each segment, (n, C).
+
+        Parameters
+        ----------
+        codes : array of shape (h, w)
+            Classes from 0 to C - 1; negative for pixels that are left out.
+        n_classes : int
+            Number of classes C.
+        """
+        known = codes >= 0
+        n = len(self.sizes)
+        total = np.zeros(n * n_classes)
+        for segments in self.maps:
+            at = segments[known].astype(np.int64) * n_classes + codes[known]
+            total += np.bincount(at, minlength=n * n_classes)
+        return total.reshape(n, n_classes)
+
+    def average_over_maps(self, values: Array, weights: Array) -> Array:
+        """Weighted means (h, w, C) over the partitions of values (n, C) of segments."""
+        table = np.column_stack([values * weights[:, None], weights])
+        total = table[self.maps[0]]
+        for segments in self.maps[1:]:
+            total += table[segments]
+        return total[..., :-1] / total[..., -1:]
+
+
+def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320) -> SegmentedImage:
+    """Partition an image in several ways and describe the segments.
+
+    Parameters
+    ----------
+    image : array of shape (H, W, 3), uint8
+        Red, green and blue.
+    kinds : sequence of (str, float)
+        Partitions: "slic" with the number of segments, or "felzenszwalb" with the scale.
+    size : int, default=320
+        Longest side of the image that is partitioned; larger images are averaged, and smaller ones
+        interpolated, to this size, so that a pixel means the same in all.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> from posterity.vision import segments
+    >>> image = datasets.streets(1).images[0]
+    >>> found = segments.describe_image(image, [("slic", 40), ("felzenszwalb", 100)], size=160)
+    >>> found.maps.shape, found.features.shape[1] == len(segments.FEATURE_NAMES)
+    ((2, 120, 160), True)
+    """
+    scaled = scale_to(image, size)
+    shown = planes.compute_planes(scaled)
+    maps, described, n = [], [], 0
+    for kind in kinds:
+        labels = segmentations.segment_image(scaled, *kind)
+        maps.append(labels + n)
+        described.append(features.describe_segments(shown, labels))
+        n += len(described[-1])
+    joined = np.stack(maps).astype(np.int32)
+    sizes = np.bincount(joined.ravel(), minlength=n).astype(float)
+    return SegmentedImage(joined, np.concatenate(described).astype(np.float32), sizes)
+
+
+def scale_to(image: Pixels, size: int) -> Pixels:
+    """Scale an image (H, W, 3) so that its longest side has so many pixels."""
+    height, width = find_scaled_shape(image.shape, size)
+    if (height, width) == image.shape[:2]:
+        return image
+    larger = max(height, width) > max(image.shape[:2])
+    resize = resizing.resize_linearly if larger else resizing.resize_by_area
+    channels = [resize(np.ascontiguousarray(image[..., c]), height, width) for c in range(3)]
+    return np.stack(channels, axis=-1)
+
+
+def scale_labels(labels: NDArray[np.int64], size: int) -> Labels:
+    """Labels (H, W) at the middle of each pixel of the scaled image."""
+    height, width = find_scaled_shape(labels.shape, size)
+    rows = ((np.arange(height) + 0.5) * labels.shape[0] / height).astype(np.int64)
+    columns = ((np.arange(width) + 0.5) * labels.shape[1] / width).astype(np.int64)
+    return labels[rows[:, None], columns]
+
+
+def find_scaled_shape(shape: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Height and width of an image whose longest side has so many pixels."""
+    factor = size / max(shape[:2])
+    return max(round(shape[0] * factor), 1), max(round(shape[1] * factor), 1)

@@ -1,0 +1,283 @@
+"""Surfaces of a scene: which pixels show ground, which walls and things, and which sky."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, classification, distributions, validation
+from posterity.arrays import Array
+from posterity.vision import images, interpolation
+from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.segments import segment_rows, segmentations, segmented
+from posterity.vision.segments.merging import HeldOutImage, SegmentMerging, judge_pixels
+from posterity.vision.segments.segment_rows import LabelledSegments
+from posterity.vision.segments.segmented import SegmentedImage
+
+SEGMENTATIONS = (
+    ("felzenszwalb", 100),
+    ("felzenszwalb", 250),
+    ("felzenszwalb", 500),
+    ("slic", 120),
+)
+"""Partitions of an image, from fine to coarse."""
+
+_HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows one surface
+_HOMOGENEITY_ROUNDS = 0.6  # of the trees of the labels
+
+
+class SurfaceLayout(BaseEstimator):
+    """Classifier of the surfaces of a scene, with a probability for every pixel.
+
+    An image is partitioned several times into segments. Boosted trees give each segment a
+    probability of each label from its colour, texture, place, lines and contrast, and others the
+    probability that it is homogeneous, that is, that it shows one label only. A pixel is in one
+    segment of every partition; their answers are averaged by the probabilities of homogeneity.
+
+    Labels are the user's own; those of surface layout are support, vertical and sky. Each tree is
+    fitted without a part of the images. By these, the number of trees is chosen and probabilities
+    are calibrated, and ``held_out_score_`` and ``held_out_log_score_`` are known without a test
+    set.
+
+    Parameters
+    ----------
+    segmentations : sequence of (str, float)
+        Partitions: ``("slic", n)`` has about n segments of equal size, ``("felzenszwalb", scale)``
+        segments that follow contrast and are the larger, the larger the scale.
+    n_estimators : int, default=100
+        Maximum number of boosted trees of a label.
+    max_depth : int, default=4
+        Maximum number of tests from the root of a tree to a leaf.
+    max_features : int, float, "sqrt", "log2" or None, default=0.15
+        Number of features tried for each tree; a float is a fraction of all.
+    size : int, default=320
+        Longest side in pixels at which images are looked at.
+    cv : int, default=5
+        Number of parts of the images, each of which is held out once.
+    n_jobs : int, optional
+        Number of threads.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for parts and trees.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,), int64
+        Labels, sorted.
+    names_ : tuple of str
+        Their names.
+    label_model_ : BoostedTreesClassifier
+        Labels of segments.
+    homogeneity_model_ : BoostedTreesClassifier or None
+        Whether a segment is homogeneous; None if all segments were.
+    merging_ : SegmentMerging
+        How segments are merged, and how sure the answer may be.
+    held_out_score_, held_out_log_score_ : float
+        Accuracy and mean log-probability of the pixels of images that were held out.
+    n_features_in_ : int
+        Number of features of a segment.
+
+    See Also
+    --------
+    posterity.datasets.streets : Labelled images.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> from posterity.vision import SurfaceLayout
+    >>> data = datasets.streets(8, (60, 80))
+    >>> model = SurfaceLayout([("felzenszwalb", 50)], n_estimators=20, size=80, random_state=0)
+    >>> model = model.fit(data.images[:6], data.labels[:6])
+    >>> model.predict_proba(data.images[7]).shape
+    (60, 80, 3)
+    >>> bool((model.predict(data.images[7]) == data.labels[7]).mean() > 0.8)
+    True
+    """
+
+    label_model_: classification.BoostedTreesClassifier
+    homogeneity_model_: classification.BoostedTreesClassifier | None
+
+    def __init__(
+        self,
+        segmentations: Sequence[tuple[str, float]] = SEGMENTATIONS,
+        *,
+        n_estimators: int = 100,
+        max_depth: int = 4,
+        max_features: int | float | str | None = 0.15,
+        size: int = 320,
+        cv: int = 5,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.segmentations = segmentations
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.size = size
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Iterable[Any],
+        *,
+        void: ArrayLike = -1,
+        groups: ArrayLike | None = None,
+        names: Mapping[int, str] | None = None,
+    ) -> Self:
+        """Learn labels and homogeneity of segments, and how to merge them.
+
+        Parameters
+        ----------
+        X : sequence of arrays (H, W) or (H, W, 3), or of paths
+            Images, at least two.
+        y : sequence of arrays (H, W), or of paths
+            A label for each pixel: whole numbers.
+        void : int or sequence of int, default=-1
+            Labels of pixels that are left out.
+        groups : array of shape (N,), optional
+            Images to keep together, such as those of one place. None: each image by itself.
+        names : mapping of int to str, optional
+            Names of labels. None: their numbers.
+        """
+        kinds = segmentations.check_segmentations(self.segmentations)
+        size = validation.check_count(self.size, "size", least=16)
+        pictures = LabelledPictures.check(X, y, void)
+        found = segment_rows.describe_pictures(pictures, kinds, size, groups, self.n_jobs)
+        return self.fit_segments(found, names)
+
+    def fit_segments(self, found: LabelledSegments, names: Mapping[int, str] | None = None) -> Self:
+        """Learn from images whose segments are described already, as :meth:`fit` does.
+
+        Parameters
+        ----------
+        found : LabelledSegments
+            Segments of images by :func:`posterity.vision.segments.describe_pictures`.
+        names : mapping of int to str, optional
+            Names of labels.
+        """
+        rng = arrays.generator(self.random_state)
+        self.classes_ = found.classes
+        self.names_ = tuple((names or {}).get(int(k), str(k)) for k in found.classes)
+        self.n_features_in_ = found.features.shape[1]
+        p = self._learn_labels(found, rng)
+        h = self._learn_homogeneity(found, rng)
+        held_out = [
+            HeldOutImage(image.segmented, p[rows], h[rows], image.codes)
+            for image, rows in found.list_images()
+        ]
+        self.merging_ = SegmentMerging.learn(held_out)
+        judged = [judge_pixels(self.merging_.merge(*one[:3]), one.codes) for one in held_out]
+        right, score, n = np.sum(judged, axis=0)
+        self.held_out_score_, self.held_out_log_score_ = float(right / n), float(score / n)
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Probability of each class at each pixel of an image, (H, W, C).
+
+        Parameters
+        ----------
+        X : array (H, W) or (H, W, 3), or path
+            Image.
+        """
+        image = images.read_image(X, "color") if _is_path(X) else images.to_color(X)
+        merged = self.merge_segments(self._describe(image))
+        return _resize_map(merged, image.shape)
+
+    def merge_segments(self, found: SegmentedImage) -> NDArray[np.float32]:
+        """Probabilities (h, w, C) of an image whose segments are described already."""
+        p = self.label_model_.predict_proba(found.features)
+        model = self.homogeneity_model_
+        h = np.ones(len(p)) if model is None else model.predict_proba(found.features)[:, 1]
+        return self.merging_.merge(found, p, h).astype(np.float32)
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """The most probable class of each pixel of an image, (H, W)."""
+        best = np.argmax(self.predict_proba(X), axis=-1)
+        labels: NDArray[np.int64] = self.classes_[best]
+        return labels
+
+    def predict_dist(self, X: Any) -> distributions.Categorical:
+        """The distribution of the class of each pixel, by its place in ``classes_``."""
+        p = np.maximum(self.predict_proba(X).astype(np.float64), np.finfo(np.float64).tiny)
+        return distributions.Categorical(np.log(p / p.sum(axis=-1, keepdims=True)))
+
+    def predict_entropy(self, X: Any) -> NDArray[np.float32]:
+        """Entropy of the class of each pixel in bits, (H, W): 0 is certain, 1 like a coin."""
+        bits: NDArray[np.float32] = (self.predict_dist(X).entropy() / np.log(2.0)).astype(
+            np.float32
+        )
+        return bits
+
+    def check_consistency(self) -> None:
+        """Raise ValueError where the fitted parts do not belong together."""
+        if "label_model_" not in vars(self):
+            return
+        n_classes = len(self.classes_)
+        validation.require(len(self.names_) == n_classes, "names_ must name every class.")
+        for model in (self.label_model_, self.homogeneity_model_):
+            is_model = isinstance(model, classification.BoostedTreesClassifier)
+            validation.require(is_model or model is None, "A model is not of boosted trees.")
+        own = len(self.label_model_.classes_)
+        validation.require(own == n_classes, "label_model_ must have the classes of classes_.")
+
+    def _describe(self, image: NDArray[np.uint8]) -> SegmentedImage:
+        check_is_fitted(self, "label_model_")
+        kinds = segmentations.check_segmentations(self.segmentations)
+        return segmented.describe_image(image, kinds, self.size)
+
+    def _learn_labels(self, found: LabelledSegments, rng: np.random.Generator) -> Array:
+        """Fit the trees of labels; probabilities (n, C) of segments of held-out images."""
+        segment, codes, weights = found.share_labels()
+        self.label_model_ = self._build_trees(self.n_estimators, found.n_groups, rng).fit(
+            found.features[segment], codes, sample_weight=weights, groups=found.groups[segment]
+        )
+        p = np.full((len(found.features), len(found.classes)), 1.0 / len(found.classes))
+        p[segment] = self.label_model_.oob_decision_function_
+        return p
+
+    def _learn_homogeneity(self, found: LabelledSegments, rng: np.random.Generator) -> Array:
+        """Fit the trees of homogeneity; probabilities (n,) for segments of held-out images."""
+        seen, is_one, weights = found.judge_homogeneity(_HOMOGENEOUS)
+        h = np.ones(len(found.features))
+        self.homogeneity_model_ = None
+        if is_one.all() or not is_one.any():
+            return h
+        rounds = max(int(_HOMOGENEITY_ROUNDS * self.n_estimators), 1)
+        self.homogeneity_model_ = self._build_trees(rounds, found.n_groups, rng).fit(
+            found.features[seen], is_one, sample_weight=weights, groups=found.groups[seen]
+        )
+        h[seen] = self.homogeneity_model_.oob_decision_function_[:, 1]
+        return h
+
+    def _build_trees(
+        self, n_estimators: int, n_groups: int, rng: np.random.Generator
+    ) -> classification.BoostedTreesClassifier:
+        return classification.BoostedTreesClassifier(
+            n_estimators,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            cv=min(validation.check_count(self.cv, "cv", least=2), n_groups),
+            n_jobs=self.n_jobs,
+            random_state=int(rng.integers(2**31)),
+        )
+
+
+def _resize_map(merged: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Probabilities at the pixels of the image as it was given, by linear interpolation."""
+    if merged.shape[:2] == shape[:2]:
+        return merged
+    rows, columns = (
+        (np.arange(shape[k]) + 0.5) * merged.shape[k] / shape[k] - 0.5 for k in range(2)
+    )
+    return interpolation.interpolate_map(merged, rows, columns)
+
+
+def _is_path(X: Any) -> bool:
+    return isinstance(X, str) or hasattr(X, "__fspath__")
