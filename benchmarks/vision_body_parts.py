@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.vision_body_parts`` measures and writes the results. Rows are kept in
 ``benchmarks/data`` and not measured again, unless ``--fresh`` is given; each says when it was
-measured. With ``--write``, the forest of people who may be near and hidden in part becomes the model
-in the package. Real images, which have no labels, are drawn to ``benchmarks/data``.
+measured. With ``--write``, the forest of people who may be near and hidden in part becomes the
+model in the package. Real images, which have no labels, are drawn to ``benchmarks/data``.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from posterity.vision import bodies
 REAL = ARCHIVE.with_name("kinect_depth_real17.npz")
 PLACE = Path(__file__).parent / "data" / "vision_body_parts" / "real_frames.png"
 LEAST = 0.5  # probability of a joint that is drawn
-# Files hold the low byte of disparities of 11 bits. A man at 1.1 to 2.4 m is in one turn of it, and the
-# sofa before him, in the turn below, begins at one row.
+# Files hold the low byte of disparities of 11 bits. A man at 1.1 to 2.4 m is in one turn of it, and
+# the sofa before him, in the turn below, begins at one row.
 TURN, NEAREST, FURTHEST, SOFA = 768, 20, 180, 392
 SLOPE, OFFSET = -0.0030711016, 3.3309495161  # of inverse metres in disparity: usual for Kinect
 

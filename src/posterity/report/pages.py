@@ -1,22 +1,15 @@
 """Render the report as one HTML file with a strict content security policy."""
 
-import base64
-import hashlib
 import os
-from importlib import resources
 
-import jinja2
 from markupsafe import Markup
 
 from posterity import files
-from posterity.report import sections, what_if
+from posterity.report import html, sections, what_if
 from posterity.report.material import ReportData
 from posterity.report.sections.blocks import Panel, Section
 from posterity.report.sections.head import head
 from posterity.report.story import Story
-
-MARK = "<!-- posterity report -->"
-"""Line below the doctype that identifies a report."""
 
 
 def page(story: Story) -> str:
@@ -42,12 +35,12 @@ def page(story: Story) -> str:
     """
     found = sections.make_sections(ReportData.of(story))
     panel = _has_panel(found)
-    style = Markup(_read_template("style.css") + (what_if.style() if panel else ""))
-    script = Markup(_read_template("tables.js") + (what_if.script() if panel else ""))
-    template = _environment().get_template("page.html.j2")
+    style = Markup(html.read_template("style.css") + (what_if.style() if panel else ""))
+    script = Markup(html.read_template("tables.js") + (what_if.script() if panel else ""))
+    template = html.make_environment().get_template("page.html.j2")
     return template.render(
-        mark=Markup(MARK),
-        policy=_security_policy(style, script),
+        mark=Markup(html.MARK),
+        policy=html.make_security_policy(style, script),
         style=style,
         script=script,
         head=head(story),
@@ -84,32 +77,5 @@ def write(path: str | os.PathLike[str], story: Story) -> None:
         file.write(text)
 
 
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("posterity.report", "templates"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _read_template(name: str) -> str:
-    return (resources.files("posterity.report") / "templates" / name).read_text(encoding="utf-8")
-
-
 def _has_panel(found: tuple[Section, ...]) -> bool:
     return any(isinstance(block, Panel) for section in found for block in section.blocks)
-
-
-def _security_policy(style: str, script: str) -> str:
-    """Return a content security policy that allows only this style and this script."""
-    return (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

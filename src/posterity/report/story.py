@@ -14,7 +14,7 @@ from posterity.comparison import results
 _PACKAGES = ("posterity", "numpy", "scikit-learn")
 
 
-def _versions() -> tuple[tuple[str, str], ...]:
+def find_versions() -> tuple[tuple[str, str], ...]:
     """Return the versions of the libraries that the numbers depend on."""
     return tuple((name, metadata.version(name)) for name in _PACKAGES)
 
@@ -71,7 +71,7 @@ class Story:
     inferred: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seed: int = 0
-    versions: tuple[tuple[str, str], ...] = field(default_factory=_versions)
+    versions: tuple[tuple[str, str], ...] = field(default_factory=find_versions)
 
     @property
     def schema(self) -> tables.Schema:

@@ -269,3 +269,17 @@ def surfaces(
             command="train-surfaces",
         )
         label_pixels.run(plan, voice.OutputPrinter(json))
+
+
+@app.command()
+def demo(
+    out: options.DemoOut = "posterity-vision-demo",
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Show all systems on generated data, on one page of pictures."""
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import demo as work
+
+        work.run(out, voice.OutputPrinter(json), force=force)

@@ -300,3 +300,12 @@ Mirror = Annotated[
         rich_help_panel=_TRAINING,
     ),
 ]
+DemoOut = Annotated[
+    str,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Folder for the page, its pictures, and files to try commands on.",
+        rich_help_panel=FILES,
+    ),
+]
