@@ -222,7 +222,7 @@ class SkeletonDisplay:
             height, width = self.image.shape[:2]
             axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
             return
-        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_aspect("equal")
         if not axes.yaxis_inverted():
             axes.invert_yaxis()
 

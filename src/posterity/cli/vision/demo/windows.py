@@ -29,18 +29,19 @@ def show_discs(folder: Path) -> Demonstration:
     ).fit(draw_discs(rng, 200), [draw_scene(rng, 0)[0] for _ in range(60)])
     scenes, boxes = zip(*(draw_scene(rng, 4) for _ in range(_N_NEW)), strict=True)
     found = [detector.detect(scene) for scene in scenes]
-    curve = displays.DetectionCurveDisplay.from_detections(found, boxes)
+    curve = displays.DetectionCurveDisplay.from_detections([one.above(0.5) for one in found], boxes)
     vision.write_image(folder / "discs.png", scenes[0])
     persistence.save(detector.set_params(n_jobs=None), folder / "discs.posterity")
-    n_right = round(curve.rate_at(2) * curve.n_objects)
+    n_right = round(curve.detection_rate[-1] * curve.n_objects)
     return Demonstration(
         "windows",
         "Objects in images",
         "A detector has learned from 200 patches of discs and 60 scenes with bars and halves of "
         f"discs, and searches {_N_NEW} new scenes.",
-        _draw(detector, scenes[0], boxes[0], curve),
-        f"Left: what it finds in a new scene, with probabilities. Right: {n_right} of "
-        f"{curve.n_objects} discs are found with two false boxes in all scenes.",
+        _draw(detector, scenes[0], boxes[0], draw_discs(rng, 100)[:, 2:14, 2:14]),
+        "Left: what it finds in a new scene, with probabilities. Right: the features that it asks "
+        f"first. With a probability of at least 0.5, {n_right} of {curve.n_objects} discs are "
+        f"found, and {curve.false_positives[-1]:.0f} other boxes.",
         ("vision", "detect", str(folder / "discs.png"), "--model", str(folder / "discs.posterity")),
     )
 
@@ -83,13 +84,15 @@ def _draw(
     detector: vision.WindowDetector,
     scene: Pixels,
     boxes: NDArray[np.float64],
-    curve: displays.DetectionCurveDisplay,
+    patches: Pixels,
 ) -> Figure:
     with displays.style():
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         seen = displays.DetectionDisplay.from_estimator(detector, scene, objects=boxes)
         seen.plot(left).set_title("A new scene")
-        curve.plot(right)
-        right.set(xlim=(-0.3, 20.0), title=f"{_N_NEW} new scenes")
+        asked = displays.WindowFeaturesDisplay.from_estimator(
+            detector, n_features=4, patches=patches
+        )
+        asked.plot(right).set_title("First features")
     return figure
