@@ -41,7 +41,7 @@ def show_walk(folder: Path) -> Demonstration:
                     positions, walks.bones, covariance=around
                 )
                 skeleton.plot(below[k], color=color)
-            below[k].set(xlim=(-0.75, 0.75), ylim=(1.0, -0.8))
+            below[k].set(xlim=(-0.75, 0.75), ylim=(1.15, -0.8))
             for ax in (above[k], below[k]):
                 ax.set(xticks=[], yticks=[])
                 ax.spines[:].set_visible(False)
