@@ -1,0 +1,364 @@
+"""Poses of people from silhouettes: distributions with several modes, smoothed over videos."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GroupKFold
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, distributions, validation
+from posterity.arrays import Array
+from posterity.vision import contours
+from posterity.vision.occupancy import measure_occupancy
+from posterity.vision.pose_mixtures import PoseMixture, PoseModes, smooth_frames, weigh_frames
+from posterity.vision.pose_prototypes import PosePrototypes
+from posterity.vision.shape_contexts import ShapeContexts
+
+_FOLDS = 5
+_BLOCKS = 40  # of frames that are held out together, where no groups are given
+_SCORED = 16  # components by which choices are scored
+_SHARPNESS = (1.0, 2.0, 4.0, 8.0, 16.0)
+_VIDEO_SHARPNESS = (0.25, 0.5, 1.0, 2.0)
+_WIDTHS = (1.0, 2.0, 4.0)  # of steps between frames
+_LEAST_ROWS = 30
+
+
+class SilhouettePose(BaseEstimator):
+    """Pose of a person from a silhouette, with all poses that it may show.
+
+    A silhouette is described by a histogram of shape contexts and a coarse picture. Typical
+    silhouettes with their poses are the components of a mixture: a silhouette that may show either
+    leg in front has two modes, not their average. In a video, the typical poses are the states of a
+    hidden Markov chain that was learned from successive frames, and each frame is judged by all.
+
+    How much distances count, how smooth videos are, and the errors of poses are learned on held-out
+    groups, or on held-out blocks of successive frames.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=200
+        Number of typical silhouettes at most; a third of the rows where these are few.
+    contexts : ShapeContexts, optional
+        Describes masks. None: 100 codes.
+    grid_shape : pair of int, default=(12, 8)
+        Rows and columns of the coarse picture of masks.
+    pseudo_count : float, default=1e-4
+        Added to the shares of a histogram before their logarithm.
+    shrinkage : float, default=0.1
+        Share of the diagonal in the covariance of the features of equal poses.
+    stiffness : float, default=0.3
+        Penalty on the change of poses with features near a prototype.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed of the search for codes and prototypes.
+
+    Attributes
+    ----------
+    prototypes_ : PosePrototypes
+        Typical silhouettes, poses and transitions.
+    contexts_ : ShapeContexts or None
+        Fitted codes; None if histograms were given.
+    sharpness_ : float
+        Log probability that a unit of distance costs in a frame by itself.
+    scale_ : ndarray of shape (P,)
+        Standard deviation of each coordinate about the poses of the mixture.
+    video_sharpness_, video_width_, video_scale_
+        The same for frames of a video, and the width of transitions in steps; None if no frames
+        follow each other.
+    log_score_, video_log_score_ : float
+        Mean log density of a coordinate on held-out rows.
+    target_shape_ : tuple of int
+        Shape of a pose.
+
+    See Also
+    --------
+    posterity.datasets.bodies : Rendered people.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> from posterity.vision import ShapeContexts, SilhouettePose
+    >>> data = datasets.bodies(90, max_turn=30.0, noise=False)
+    >>> masks, poses = data.parts < 255, data.poses
+    >>> model = SilhouettePose(contexts=ShapeContexts(20, n_points=60))
+    >>> model = model.fit(masks[:80], poses[:80], times=[0] * 80)
+    >>> answer = model.predict_dist(masks[80:])
+    >>> answer.shape, answer.interval(0.9)[0].shape
+    ((10, 38, 3), (10, 38, 3))
+    """
+
+    prototypes_: PosePrototypes
+    contexts_: ShapeContexts | None
+
+    def __init__(
+        self,
+        n_prototypes: int = 200,
+        *,
+        contexts: ShapeContexts | None = None,
+        grid_shape: tuple[int, int] = (12, 8),
+        pseudo_count: float = 1e-4,
+        shrinkage: float = 0.1,
+        stiffness: float = 0.3,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.contexts = contexts
+        self.grid_shape = grid_shape
+        self.pseudo_count = pseudo_count
+        self.shrinkage = shrinkage
+        self.stiffness = stiffness
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        times: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn prototypes, and how sure they are.
+
+        Parameters
+        ----------
+        X : array (N, H, W), sequence of masks (H, W), or array (N, D) of float
+            Masks; or histograms of their contours, made elsewhere.
+        y : array-like of shape (N, ...)
+            Poses, such as (N, J, 3).
+        times : array-like of shape (N,), optional
+            Times of frames. A row follows the one before it if its time is one step later, where
+            the step is the most frequent one. None: all rows follow each other.
+        groups : array-like of shape (N,), optional
+            Rows to hold out together, such as those of one person; frames of different groups do
+            not follow each other. None: blocks of successive rows are held out.
+        """
+        rng = arrays.generator(self.random_state)
+        poses, self.target_shape_ = _check_poses(y)
+        self._learn_contexts(X, rng)
+        features = self._describe(X)
+        if len(features) != len(poses):
+            raise ValueError(f"There are {len(features)} silhouettes, but {len(poses)} poses.")
+        codes = _check_groups(groups, len(poses))
+        data = _Rows(features, poses, _find_successors(times, codes, len(poses)))
+        self._choose(list(self._hold_out(data, codes, rng)))
+        self.prototypes_ = self._learn(data, rng)
+        return self
+
+    def predict_dist(self, X: Any, *, video: bool = False) -> distributions.Mixture:
+        """Distribution of each coordinate of the pose, of shape (n, ...).
+
+        Parameters
+        ----------
+        X : array (n, H, W), sequence of masks, one mask (H, W) of bool, or array (n, D) of float
+            Silhouettes, as in training.
+        video : bool, default=False
+            Rows are successive frames of one video, and each is judged by all.
+        """
+        return self._mix(X, video).to_distribution(self._scale(video), self.target_shape_)
+
+    def predict(self, X: Any, *, video: bool = False) -> Array:
+        """Mean pose of each silhouette, (n, ...)."""
+        return self._mix(X, video).mean().reshape(-1, *self.target_shape_)
+
+    def predict_modes(self, X: Any, *, video: bool = False) -> list[PoseModes]:
+        """Different poses that each silhouette may show, and their probabilities."""
+        return self._mix(X, video).find_modes(self._scale(video), self.target_shape_)
+
+    def check_consistency(self) -> None:
+        """Check fitted attributes that were read from a file."""
+        size = (self.prototypes_.poses.shape[1],)
+        validation.require_array(self.scale_, "scale_", np.float64, size)
+        if self.video_scale_ is not None:
+            validation.require_array(self.video_scale_, "video_scale_", np.float64, size)
+        whole = int(np.prod(self.target_shape_))
+        validation.require(whole == size[0], "target_shape_ differs from the poses.")
+
+    def _scale(self, video: bool) -> Array:
+        return np.asarray(self.video_scale_ if video else self.scale_)
+
+    def _mix(self, X: Any, video: bool) -> PoseMixture:
+        check_is_fitted(self, "prototypes_")
+        if video and self.video_scale_ is None:
+            raise ValueError(
+                "video=True needs a model that has seen successive frames; this one was fitted to "
+                "rows none of which follows another."
+            )
+        rows = self.prototypes_.whiten(self._describe(X))
+        squares = self.prototypes_.find_squares(rows)
+        if video:
+            transitions = self.prototypes_.find_transitions(self.video_width_)
+            log_w = smooth_frames(squares, self.video_sharpness_, transitions)
+        else:
+            log_w = weigh_frames(squares, self.sharpness_)
+        return PoseMixture.from_weights(self.prototypes_, rows, log_w)
+
+    def _learn_contexts(self, X: Any, rng: np.random.Generator) -> None:
+        self.n_features_in_: int | None = None
+        if _are_histograms(X):
+            self.contexts_, self.n_features_in_ = None, np.shape(X)[1]
+            return
+        given = ShapeContexts() if self.contexts is None else clone(self.contexts)
+        masks = list(_list_masks(X))
+        some = np.sort(rng.permutation(len(masks))[: max(len(masks) // 8, 300)])
+        self.contexts_ = given.fit([masks[k] for k in some])
+
+    def _describe(self, X: Any) -> Array:
+        """Features of silhouettes, (n, D)."""
+        c = validation.check_positive(self.pseudo_count, "pseudo_count")
+        if self.contexts_ is None:
+            return np.log(_check_histograms(X, self.n_features_in_) + c)
+        if _are_histograms(X):
+            raise ValueError("This model was fitted to masks (H, W), not to histograms.")
+        masks = [contours.check_mask(m, f"Mask {k}") for k, m in enumerate(_list_masks(X))]
+        pictures = np.array([measure_occupancy(mask, self.grid_shape) for mask in masks])
+        return np.column_stack([np.log(self.contexts_.transform(masks) + c), pictures])
+
+    def _learn(self, data: _Rows, rng: np.random.Generator) -> PosePrototypes:
+        most = validation.check_count(self.n_prototypes, "n_prototypes", least=2)
+        return PosePrototypes.learn(
+            data.features,
+            data.poses,
+            data.follows,
+            n_prototypes=max(min(most, len(data.poses) // 3), 2),
+            shrinkage=self.shrinkage,
+            stiffness=validation.check_positive(self.stiffness, "stiffness"),
+            rng=rng,
+        )
+
+    def _hold_out(
+        self, data: _Rows, groups: NDArray[np.intp] | None, rng: np.random.Generator
+    ) -> Iterator[_HeldOut]:
+        """Prototypes without some groups or blocks of rows, and these rows."""
+        n = len(data.poses)
+        blocks = np.arange(n) * min(_BLOCKS, n) // n if groups is None else groups
+        folds = min(_FOLDS, len(np.unique(blocks)))
+        for train, test in GroupKFold(folds).split(data.poses, groups=blocks):
+            prototypes = self._learn(data.take(train), rng)
+            held = data.take(test)
+            yield _HeldOut(prototypes, prototypes.whiten(held.features), held)
+
+    def _choose(self, parts: list[_HeldOut]) -> None:
+        """Choose how much distances count by the log density of held-out rows."""
+        found = [(*_score(parts, sharpness), sharpness) for sharpness in _SHARPNESS]
+        self.log_score_, self.scale_, self.sharpness_ = max(found, key=lambda each: each[0])
+        self.video_log_score_ = self.video_scale_ = None
+        self.video_sharpness_ = self.video_width_ = None
+        if not all(part.rows.follows.any() and part.prototypes.step > 0.0 for part in parts):
+            return
+        settings = product(_VIDEO_SHARPNESS, _WIDTHS)
+        tried = [(*_score(parts, *setting), setting) for setting in settings]
+        self.video_log_score_, self.video_scale_, best = max(tried, key=lambda each: each[0])
+        self.video_sharpness_, self.video_width_ = best
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Features, poses, and whether each row but the first follows the one before it."""
+
+    features: Array
+    poses: Array
+    follows: NDArray[np.bool_]
+
+    def take(self, rows: NDArray[np.intp]) -> _Rows:
+        """Some rows, in increasing order."""
+        follows = (np.diff(rows) == 1) & self.follows[rows[1:] - 1]
+        return _Rows(self.features[rows], self.poses[rows], follows)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    prototypes: PosePrototypes
+    whitened: Array
+    rows: _Rows
+
+    def mix(self, sharpness: float, width: float | None) -> PoseMixture:
+        """Mixtures of all rows, frame by frame, or smoothed over each run of frames."""
+        squares = self.prototypes.find_squares(self.whitened)
+        if width is None:
+            log_w = weigh_frames(squares, sharpness)
+        else:
+            transitions = self.prototypes.find_transitions(width)
+            runs = np.split(squares, np.flatnonzero(~self.rows.follows) + 1)
+            log_w = np.concatenate([smooth_frames(run, sharpness, transitions) for run in runs])
+        return PoseMixture.from_weights(self.prototypes, self.whitened, log_w, _SCORED)
+
+
+def _score(
+    parts: list[_HeldOut], sharpness: float, width: float | None = None
+) -> tuple[float, Array]:
+    """Mean log density of held-out coordinates, and the best standard deviations."""
+    mixture = PoseMixture.join([part.mix(sharpness, width) for part in parts])
+    scale, score = mixture.learn_scale(np.concatenate([part.rows.poses for part in parts]))
+    return score, scale
+
+
+def _check_poses(y: ArrayLike) -> tuple[Array, tuple[int, ...]]:
+    poses = np.asarray(y, dtype=np.float64)
+    if poses.ndim < 2 or poses[0].size == 0:
+        raise ValueError(f"Poses must have a row each, not the shape {poses.shape}.")
+    if not np.isfinite(poses).all():
+        row = int(np.flatnonzero(~np.isfinite(poses.reshape(len(poses), -1)).all(axis=1))[0])
+        raise ValueError(f"The pose in row {row} has a number that is not finite.")
+    if len(poses) < _LEAST_ROWS:
+        raise ValueError(f"{len(poses)} rows are too few to learn poses from: {_LEAST_ROWS} at least.")
+    return poses.reshape(len(poses), -1), poses.shape[1:]
+
+
+def _check_groups(groups: ArrayLike | None, n: int) -> NDArray[np.intp] | None:
+    if groups is None:
+        return None
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    if codes.shape != (n,):
+        raise ValueError(f"groups must have {n} numbers or names, one for each row.")
+    if codes.max() < 1:
+        raise ValueError("groups must name two groups at least, or be None.")
+    return np.asarray(codes, dtype=np.intp)
+
+
+def _find_successors(
+    times: ArrayLike | None, groups: NDArray[np.intp] | None, n: int
+) -> NDArray[np.bool_]:
+    """Whether each row but the first is the frame after the one before it."""
+    follows = np.ones(n - 1, dtype=np.bool_)
+    if times is not None:
+        at = np.asarray(times, dtype=np.float64)
+        if at.shape != (n,):
+            raise ValueError(f"times must have {n} numbers, one for each row.")
+        steps = np.diff(at)
+        later = steps[steps > 0.0]
+        values, counts = np.unique(later.round(9), return_counts=True)
+        step = values[counts.argmax()] if len(later) else np.inf
+        follows = np.isclose(steps, step, rtol=1e-3)
+    if groups is not None:
+        follows &= np.diff(groups) == 0
+    return follows
+
+
+def _are_histograms(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+
+
+def _list_masks(X: Any) -> Iterable[Any]:
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return [X]
+    return X
+
+
+def _check_histograms(X: Any, n_bins: int | None) -> Array:
+    """Shares that sum to one in each row."""
+    counts = np.asarray(X, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[1] != n_bins:
+        raise ValueError(
+            f"This model was fitted to histograms of {n_bins} bins: rows must have as many numbers."
+        )
+    total = counts.sum(axis=1, keepdims=True)
+    bad = ~(np.isfinite(counts) & (counts >= 0.0)).all(axis=1) | ~(total[:, 0] > 0.0)
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"Row {row} is no histogram: counts are 0 or more, and not all are 0.")
+    return np.asarray(counts / total)
