@@ -26,6 +26,6 @@ BENCHMARKS = (
         "regression_forests",
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
-    *("saving", "command", "choosing", "vision_body_parts", "vision_surfaces"),
+    *("saving", "command", "choosing", "vision_body_parts", "vision_surfaces", "vision_pose"),
     *("dask_peers", "dask_rows", "dask_scaling"),
 )

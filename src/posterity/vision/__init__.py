@@ -1,4 +1,4 @@
-"""Images: detectors of objects, and bodies seen by a depth camera."""
+"""Images: detectors of objects, bodies seen by a depth camera, and poses from silhouettes."""
 
 from posterity.vision import bodies, segments
 from posterity.vision.body_parts import BodyPartForest
@@ -18,7 +18,11 @@ from posterity.vision.images import (
 from posterity.vision.joints import JointFinder, Joints
 from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
+from posterity.vision.masks import read_mask
 from posterity.vision.pose_hypotheses import PoseHypotheses
+from posterity.vision.pose_mixtures import PoseModes
+from posterity.vision.shape_contexts import ShapeContexts
+from posterity.vision.silhouette_pose import SilhouettePose
 from posterity.vision.surface_layout import SurfaceLayout
 from posterity.vision.walking import WalkingModel
 
@@ -32,6 +36,9 @@ __all__ = [
     "JointFinder",
     "Joints",
     "PoseHypotheses",
+    "PoseModes",
+    "ShapeContexts",
+    "SilhouettePose",
     "SurfaceLayout",
     "WalkingModel",
     "WindowDetector",
@@ -41,6 +48,7 @@ __all__ = [
     "read_depth",
     "read_image",
     "read_label_map",
+    "read_mask",
     "segments",
     "to_color",
     "to_gray",

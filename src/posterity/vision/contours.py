@@ -148,6 +148,18 @@ def _measure_steps(border: Array) -> Array:
 
 
 @compilation.compile_at_first_call
+def _turn(mask: Mask, row: int, column: int, down: int, right: int) -> tuple[int, int]:
+    """The next direction at a corner, by the pixels ahead on the left and on the right."""
+    ahead_left = mask[row + (down - right - 1) // 2, column + (right + down - 1) // 2]
+    if ahead_left:
+        return -right, down
+    ahead_right = mask[row + (down + right - 1) // 2, column + (right - down - 1) // 2]
+    if ahead_right:
+        return down, right
+    return right, -down
+
+
+@compilation.compile_at_first_call
 def _follow_edges(mask: Mask, points: Array, starts: NDArray[np.int64]) -> int:
     """Follow the edges of a mask with a margin; the number of borders.
 
@@ -173,18 +185,7 @@ def _follow_edges(mask: Mask, points: Array, starts: NDArray[np.int64]) -> int:
                 n += 1
                 row += down
                 column += right
-                # The two pixels ahead, on the left and on the right of the direction.
-                y, x = row + (down - 1) // 2, column + (right - 1) // 2
-                if down == 0:
-                    ahead_left = mask[row - 1, x] if right == 1 else mask[row, x]
-                    ahead_right = mask[row, x] if right == 1 else mask[row - 1, x]
-                else:
-                    ahead_left = mask[y, column] if down == 1 else mask[y, column - 1]
-                    ahead_right = mask[y, column - 1] if down == 1 else mask[y, column]
-                if ahead_left:
-                    down, right = -right, down
-                elif not ahead_right:
-                    down, right = right, -down
+                down, right = _turn(mask, row, column, down, right)
             borders += 1
     starts[borders] = n
     return borders

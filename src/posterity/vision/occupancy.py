@@ -41,7 +41,5 @@ def measure_occupancy(mask: contours.Mask, shape: tuple[int, int] = (12, 8)) -> 
     cell = height / n_rows
     across = (columns - columns.mean()) / cell + 0.5 * n_columns
     down = (rows + 0.5 - top) / cell
-    counts, _, _ = np.histogram2d(
-        down, across, bins=shape, range=((0.0, n_rows), (0.0, n_columns))
-    )
+    counts, _, _ = np.histogram2d(down, across, bins=shape, range=((0.0, n_rows), (0.0, n_columns)))
     return np.asarray(counts.ravel() / cell**2)

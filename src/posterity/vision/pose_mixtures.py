@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.special import logsumexp
 
 from posterity import distributions
@@ -17,7 +18,7 @@ from posterity.vision.pose_prototypes import PosePrototypes
 N_COMPONENTS = 32
 """Prototypes of the largest probabilities that are kept of a frame."""
 
-_EM_STEPS = 8
+_EM_STEPS = 6
 _SEPARATE = 2.0  # standard deviations between poses from which they are different modes
 
 
@@ -53,6 +54,9 @@ class PoseMixture:
         scaled = [w - logsumexp(w, axis=1, keepdims=True) for w in weights]
         return cls(np.concatenate(scaled), np.concatenate([part.poses[:, :k] for part in parts]))
 
+    def __getitem__(self, rows: slice) -> PoseMixture:
+        return PoseMixture(self.log_weights[rows], self.poses[rows])
+
     def mean(self) -> Array:
         """Mean pose of each frame, (n, P)."""
         return np.einsum("nk,nkp->np", np.exp(self.log_weights), self.poses)
@@ -80,7 +84,9 @@ class PoseMixture:
         """Distribution of each coordinate; targets had this shape."""
         n, k = self.log_weights.shape
         means = np.moveaxis(self.poses, 1, 2).reshape(n, *shape, k)
-        normals = distributions.Normal(means, np.broadcast_to(scale.reshape(*shape, 1), means.shape))
+        normals = distributions.Normal(
+            means, np.broadcast_to(scale.reshape(*shape, 1), means.shape)
+        )
         return distributions.Mixture(normals, self.log_weights.reshape(n, *(1 for _ in shape), k))
 
     def find_modes(self, scale: Array, shape: tuple[int, ...]) -> list[PoseModes]:
@@ -157,19 +163,14 @@ def smooth_frames(squares: Array, sharpness: float, transitions: Array) -> Array
 def _merge_poses(
     log_weights: Array, poses: Array, scale: Array, shape: tuple[int, ...]
 ) -> PoseModes:
-    """Let each pose join the first mode near it, from the most probable pose on."""
-    leaders: list[int] = []
-    members: list[list[int]] = []
-    for k in np.argsort(-log_weights, kind="stable"):
-        gaps = [np.sqrt(np.mean(((poses[k] - poses[j]) / scale) ** 2)) for j in leaders]
-        if gaps and min(gaps) < _SEPARATE:
-            members[int(np.argmin(gaps))].append(int(k))
-        else:
-            leaders.append(int(k))
-            members.append([int(k)])
+    """Join poses that chains of near ones connect."""
+    standard = poses / scale
+    gaps = np.sqrt(np.mean((standard[:, None] - standard) ** 2, axis=2))
+    _, owner = connected_components(gaps < _SEPARATE, directed=False)
     weights: NDArray[np.float64] = np.exp(log_weights)
-    probability = np.array([weights[own].sum() for own in members])
-    middles = np.array([np.average(poses[own], axis=0, weights=weights[own]) for own in members])
+    probability = np.bincount(owner, weights)
+    middles = np.zeros((len(probability), poses.shape[1]))
+    np.add.at(middles, owner, weights[:, None] * poses)
+    middles /= np.maximum(probability, np.finfo(np.float64).tiny)[:, None]
     order = np.argsort(-probability, kind="stable")
-    total = probability.sum()
-    return PoseModes(middles[order].reshape(-1, *shape), probability[order] / total)
+    return PoseModes(middles[order].reshape(-1, *shape), probability[order] / probability.sum())

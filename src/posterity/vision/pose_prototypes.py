@@ -70,6 +70,7 @@ class PosePrototypes:
         features: Array,
         poses: Array,
         follows: Follows,
+        groups: NDArray[np.intp] | None = None,
         *,
         n_prototypes: int,
         shrinkage: float,
@@ -84,6 +85,8 @@ class PosePrototypes:
         poses : array (N, P)
         follows : array (N - 1,) of bool
             Whether each row but the first is the frame after the one before it.
+        groups : array (N,) of int, optional
+            Features are compared between groups. None: between all rows.
         n_prototypes : int
         shrinkage : float
             Share of the diagonal in the covariance of noise.
@@ -92,7 +95,7 @@ class PosePrototypes:
         rng : Generator
         """
         mean = features.mean(axis=0)
-        factor = find_whitening(features - mean, poses, shrinkage, rng)
+        factor = find_whitening(features - mean, poses, groups, shrinkage, rng)
         rows = (features - mean) @ factor
         owner = _find_clusters(rows, poses, n_prototypes, rng)
         speeds, step = measure_speeds(poses, follows)
@@ -126,11 +129,13 @@ class PosePrototypes:
         return np.maximum(squares, 0.0) / rows.shape[1]
 
     def place_poses(self, rows: Array, which: NDArray[np.intp]) -> Array:
-        """Poses of whitened rows (n, D) if they belong to prototypes ``which`` (n, K): (n, K, P)."""
-        away = rows[:, None] - self.centres[which]
-        length = np.sqrt(np.sum(away**2, axis=2, keepdims=True))
-        scale = self.reach / np.maximum(length, self.reach) if self.reach > 0.0 else 0.0
-        return self.poses[which] + (away * scale) @ self.slopes
+        """Place the poses of whitened rows (n, D) near prototypes ``which`` (n, K): (n, K, P)."""
+        squares = np.take_along_axis(self.find_squares(rows), which, axis=1) * rows.shape[1]
+        scale = np.ones_like(squares)
+        far = squares > self.reach**2
+        scale[far] = self.reach / np.sqrt(squares[far])
+        moved = (rows @ self.slopes)[:, None] - (self.centres @ self.slopes)[which]
+        return self.poses[which] + scale[:, :, None] * moved
 
     def find_transitions(self, width: float) -> Array:
         """Probability of each prototype in the next frame, (M, M).
@@ -165,7 +170,11 @@ class PosePrototypes:
 
 
 def find_whitening(
-    features: Array, poses: Array, shrinkage: float, rng: np.random.Generator
+    features: Array,
+    poses: Array,
+    groups: NDArray[np.intp] | None,
+    shrinkage: float,
+    rng: np.random.Generator,
 ) -> Array:
     """Find a matrix that makes the noise of features white: its covariance between near poses.
 
@@ -173,6 +182,8 @@ def find_whitening(
     ----------
     features : array (N, D)
     poses : array (N, P)
+    groups : array (N,) of int, optional
+        The nearest poses are looked for in other groups: those of the same person are too alike.
     shrinkage : float
         Share of the diagonal in the covariance.
     rng : Generator
@@ -180,10 +191,15 @@ def find_whitening(
     """
     n = len(poses)
     some = rng.permutation(n)[:_MOST_ROWS]
+    squares = _find_squares(poses[some], poses)
+    squares[np.arange(len(some)), some] = np.inf
+    if groups is not None and len(np.unique(groups)) > 1:
+        squares[groups[some][:, None] == groups] = np.inf
     k = min(_NEIGHBOURS, n - 1)
-    near = np.argpartition(_find_squares(poses[some], poses), k, axis=1)[:, : k + 1]
-    gaps = (features[some][:, None] - features[near]).reshape(-1, features.shape[1])
-    covariance = 0.5 * gaps.T @ gaps / (len(some) * k)
+    near = np.argpartition(squares, k - 1, axis=1)[:, :k]
+    known = np.isfinite(np.take_along_axis(squares, near, axis=1))
+    gaps = (features[some][:, None] - features[near])[known]
+    covariance = 0.5 * gaps.T @ gaps / len(gaps)
     variance = np.diagonal(covariance)
     floor = 1e-9 * max(float(variance.max()), np.finfo(np.float64).tiny)
     shrunk = (1.0 - shrinkage) * covariance + np.diag(shrinkage * variance + floor)

@@ -151,6 +151,8 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
 
     def check_consistency(self) -> None:
         """Check fitted attributes that were read from a file."""
+        if not hasattr(self, "codes_"):  # a setting of another model
+            return
         size = self.n_radii * self.n_angles
         validation.require_array(self.codes_, "codes_", np.float64, (None, size))
         validation.require_positive(self.width_, "width_")
@@ -175,7 +177,9 @@ def _find_squares(a: Array, b: Array) -> Array:
 
 
 @compilation.compile_at_first_call
-def _count_points(points: Array, scale: float, n_radii: int, n_angles: int, contexts: Array) -> None:
+def _count_points(
+    points: Array, scale: float, n_radii: int, n_angles: int, contexts: Array
+) -> None:
     n = len(points)
     per_ring = n_radii / math.log(_FURTHEST / _NEAREST)
     per_sector = n_angles / (2.0 * math.pi)

@@ -24,10 +24,11 @@ from posterity.vision.shape_contexts import ShapeContexts
 _FOLDS = 5
 _BLOCKS = 40  # of frames that are held out together, where no groups are given
 _SCORED = 16  # components by which choices are scored
-_SHARPNESS = (1.0, 2.0, 4.0, 8.0, 16.0)
+_SHARPNESS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _VIDEO_SHARPNESS = (0.25, 0.5, 1.0, 2.0)
 _WIDTHS = (1.0, 2.0, 4.0)  # of steps between frames
 _LEAST_ROWS = 30
+_MOST_SCORED = 2000  # held-out rows by which choices are made
 
 
 class SilhouettePose(BaseEstimator):
@@ -144,8 +145,8 @@ class SilhouettePose(BaseEstimator):
         if len(features) != len(poses):
             raise ValueError(f"There are {len(features)} silhouettes, but {len(poses)} poses.")
         codes = _check_groups(groups, len(poses))
-        data = _Rows(features, poses, _find_successors(times, codes, len(poses)))
-        self._choose(list(self._hold_out(data, codes, rng)))
+        data = _Rows(features, poses, _find_successors(times, codes, len(poses)), codes)
+        self._choose(list(self._hold_out(data, rng)))
         self.prototypes_ = self._learn(data, rng)
         return self
 
@@ -171,6 +172,8 @@ class SilhouettePose(BaseEstimator):
 
     def check_consistency(self) -> None:
         """Check fitted attributes that were read from a file."""
+        if not hasattr(self, "prototypes_"):
+            return
         size = (self.prototypes_.poses.shape[1],)
         validation.require_array(self.scale_, "scale_", np.float64, size)
         if self.video_scale_ is not None:
@@ -224,18 +227,19 @@ class SilhouettePose(BaseEstimator):
             data.features,
             data.poses,
             data.follows,
+            data.groups,
             n_prototypes=max(min(most, len(data.poses) // 3), 2),
             shrinkage=self.shrinkage,
             stiffness=validation.check_positive(self.stiffness, "stiffness"),
             rng=rng,
         )
 
-    def _hold_out(
-        self, data: _Rows, groups: NDArray[np.intp] | None, rng: np.random.Generator
-    ) -> Iterator[_HeldOut]:
+    def _hold_out(self, data: _Rows, rng: np.random.Generator) -> Iterator[_HeldOut]:
         """Prototypes without some groups or blocks of rows, and these rows."""
         n = len(data.poses)
-        blocks = np.arange(n) * min(_BLOCKS, n) // n if groups is None else groups
+        blocks = data.groups
+        if blocks is None:
+            blocks = np.arange(n) * min(_BLOCKS, n) // n
         folds = min(_FOLDS, len(np.unique(blocks)))
         for train, test in GroupKFold(folds).split(data.poses, groups=blocks):
             prototypes = self._learn(data.take(train), rng)
@@ -263,11 +267,13 @@ class _Rows:
     features: Array
     poses: Array
     follows: NDArray[np.bool_]
+    groups: NDArray[np.intp] | None = None
 
     def take(self, rows: NDArray[np.intp]) -> _Rows:
         """Some rows, in increasing order."""
         follows = (np.diff(rows) == 1) & self.follows[rows[1:] - 1]
-        return _Rows(self.features[rows], self.poses[rows], follows)
+        groups = None if self.groups is None else self.groups[rows]
+        return _Rows(self.features[rows], self.poses[rows], follows, groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +299,9 @@ def _score(
 ) -> tuple[float, Array]:
     """Mean log density of held-out coordinates, and the best standard deviations."""
     mixture = PoseMixture.join([part.mix(sharpness, width) for part in parts])
-    scale, score = mixture.learn_scale(np.concatenate([part.rows.poses for part in parts]))
+    truth = np.concatenate([part.rows.poses for part in parts])
+    some = slice(None, None, -(-len(truth) // _MOST_SCORED))
+    scale, score = mixture[some].learn_scale(truth[some])
     return score, scale
 
 
@@ -305,7 +313,9 @@ def _check_poses(y: ArrayLike) -> tuple[Array, tuple[int, ...]]:
         row = int(np.flatnonzero(~np.isfinite(poses.reshape(len(poses), -1)).all(axis=1))[0])
         raise ValueError(f"The pose in row {row} has a number that is not finite.")
     if len(poses) < _LEAST_ROWS:
-        raise ValueError(f"{len(poses)} rows are too few to learn poses from: {_LEAST_ROWS} at least.")
+        raise ValueError(
+            f"{len(poses)} rows are too few to learn poses from: {_LEAST_ROWS} at least."
+        )
     return poses.reshape(len(poses), -1), poses.shape[1:]
 
 

@@ -4,7 +4,7 @@ import typer
 
 from posterity.cli import options as common
 from posterity.cli import outcome
-from posterity.cli.vision import depth_options, label_options, options
+from posterity.cli.vision import depth_options, label_options, options, pose_options
 
 app = typer.Typer(
     no_args_is_help=True, help="Find objects in images, with a probability on every box."
@@ -96,6 +96,34 @@ def body_parts(
             field_of_view=field_of_view,
             jobs=jobs,
             force=force,
+        )
+        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+
+
+@app.command()
+def pose(
+    inputs: pose_options.MaskInputs,
+    model: pose_options.PoseModel = None,
+    out: pose_options.PosesOut = None,
+    draw: pose_options.DrawPoses = None,
+    video: pose_options.PoseVideo = False,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Find the pose of a person from a silhouette, with all poses that it may show.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+    """
+    if json and out == "-":
+        raise typer.BadParameter(
+            "--json prints to standard output, so joints need a file: add --out FILE."
+        )
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import pose as work
+
+        plan = work.PoseRequest(
+            inputs=tuple(inputs), model=model, out=out, draw=draw, video=video, force=force
         )
         work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 

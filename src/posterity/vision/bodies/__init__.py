@@ -8,6 +8,7 @@ from posterity.vision.bodies.parts import BACKGROUND, BONES, JOINTS, PARTS
 from posterity.vision.bodies.render import render_spheres
 from posterity.vision.bodies.sensor import DepthSensor
 from posterity.vision.bodies.spheres import Spheres, build_spheres
+from posterity.vision.bodies.videos import SilhouetteVideo, VideoSampler
 
 __all__ = [
     "BACKGROUND",
@@ -21,8 +22,10 @@ __all__ = [
     "Motion",
     "Poses",
     "Recording",
+    "SilhouetteVideo",
     "Skeleton",
     "Spheres",
+    "VideoSampler",
     "Viewpoint",
     "build_spheres",
     "place_joints",

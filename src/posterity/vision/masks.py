@@ -1,0 +1,120 @@
+"""Read masks: pictures in which a figure is white, or opaque."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import files
+from posterity.vision import contours, images
+from posterity.vision.images import ImageError
+
+_CLEAR = (0.2, 0.8)  # of the range of values: those between are neither inside nor outside
+_MOST_UNCLEAR = 0.1  # share of the pixels of a mask
+_LEAST_HEIGHT = 20  # pixels
+_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
+
+
+def read_mask(
+    path: str | os.PathLike[str], *, most_pixels: int = images.MOST_PIXELS
+) -> NDArray[np.bool_]:
+    """Read the mask of a figure from an image file.
+
+    Parameters
+    ----------
+    path : str or path
+        Image with one or more bits. A pixel is inside if it is opaque, where some are transparent;
+        else if it is brighter than the middle between the darkest and the brightest; or darker, if
+        most of the edge of the image is bright.
+    most_pixels : int
+        Images with more pixels are refused.
+
+    Returns
+    -------
+    array (H, W) of bool
+
+    Raises
+    ------
+    ImageError
+        If the file is not an image, or not a mask with a figure, in a sentence that names it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from posterity.vision import read_mask, write_image
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "mask.png"
+    >>> write_image(place, np.array([[0, 0, 0], [0, 255, 0], [0, 0, 0]], dtype=np.uint8))
+    >>> read_mask(place)[1]
+    array([False,  True, False])
+    """
+    place = files.check_path(path)
+    return to_mask(images.decode_file(place, _decode, most_pixels=most_pixels), str(place))
+
+
+def to_mask(values: Any, name: str) -> NDArray[np.bool_]:
+    """Turn gray values or opacity (H, W) into a mask; messages call the image by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_mask(np.array([[255, 0, 255], [255, 0, 255]], dtype=np.uint8), "a.png").sum()
+    np.int64(2)
+    """
+    pixels = np.asarray(values)
+    if pixels.ndim == 3:
+        pixels = images.to_gray(pixels)
+    bytes_ = pixels.astype(np.float64)
+    low, high = bytes_.min(), bytes_.max()
+    if low == high:
+        raise ImageError(f"{name} is empty: all pixels have the value {low:g}, so no figure shows.")
+    share = (bytes_ - low) / (high - low)
+    if np.mean((share > _CLEAR[0]) & (share < _CLEAR[1])) > _MOST_UNCLEAR:
+        raise ImageError(
+            f"{name} is not a mask: many pixels are neither dark nor bright. Cut out the figure "
+            "first, white on black or opaque on transparent."
+        )
+    inside = share > 0.5
+    edge = np.concatenate([inside[0], inside[-1], inside[:, 0], inside[:, -1]])
+    try:
+        return contours.check_mask(~inside if edge.mean() > 0.5 else inside, name)
+    except ValueError as error:
+        raise ImageError(str(error)) from error
+
+
+def check_figure(mask: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
+    """Refuse a figure that is too small to have a shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_figure(np.ones((9, 20), dtype=bool), "a.png")
+    Traceback (most recent call last):
+        ...
+    posterity.vision.images.ImageError: a.png shows a figure of 9 pixels in height: 20 are needed.
+    """
+    region, _ = contours.find_largest_region(mask)
+    height = int(np.ptp(np.flatnonzero(region.any(axis=1)))) + 1
+    if height < _LEAST_HEIGHT:
+        raise ImageError(
+            f"{name} shows a figure of {height} pixels in height: {_LEAST_HEIGHT} are needed."
+        )
+    return mask
+
+
+def _decode(image: Any) -> NDArray[Any]:
+    """Opacity where some pixels are transparent, and gray values otherwise."""
+    from PIL import ImageOps
+
+    image.seek(0)
+    upright = ImageOps.exif_transpose(image)
+    if "transparency" in upright.info or upright.mode in _ALPHA:
+        opacity = np.asarray(upright.convert("RGBA"))[:, :, 3]
+        if opacity.min() < opacity.max():
+            return opacity
+    if upright.mode.startswith(("I", "F")):
+        return np.nan_to_num(np.asarray(upright, dtype=np.float64))
+    return np.asarray(upright.convert("L"))
