@@ -156,7 +156,7 @@ def test_what_cannot_be_learned_from_is_refused(turning):
         SilhouettePose().fit(X, np.where(np.arange(40)[:, None] == 3, np.nan, y))
     with pytest.raises(ValueError, match="too few"):
         SilhouettePose().fit(X[:20], y[:20])
-    with pytest.raises(ValueError, match="Row 2 is no histogram"):
+    with pytest.raises(ValueError, match="Row 2 is not a histogram"):
         SilhouettePose().fit(np.where(np.arange(40)[:, None] == 2, -1.0, X), y)
     still = SilhouettePose(10).fit(X, y, times=np.zeros(40))
     with pytest.raises(ValueError, match="successive frames"):

@@ -96,6 +96,8 @@ class SilhouettePose(BaseEstimator):
 
     prototypes_: PosePrototypes
     contexts_: ShapeContexts | None
+    video_sharpness_: float | None
+    video_width_: float | None
 
     def __init__(
         self,
@@ -186,14 +188,14 @@ class SilhouettePose(BaseEstimator):
 
     def _mix(self, X: Any, video: bool) -> PoseMixture:
         check_is_fitted(self, "prototypes_")
-        if video and self.video_scale_ is None:
-            raise ValueError(
-                "video=True needs a model that has seen successive frames; this one was fitted to "
-                "rows none of which follows another."
-            )
         rows = self.prototypes_.whiten(self._describe(X))
         squares = self.prototypes_.find_squares(rows)
         if video:
+            if self.video_width_ is None or self.video_sharpness_ is None:
+                raise ValueError(
+                    "video=True needs a model that has seen successive frames; this one was fitted "
+                    "to rows none of which follows another."
+                )
             transitions = self.prototypes_.find_transitions(self.video_width_)
             log_w = smooth_frames(squares, self.video_sharpness_, transitions)
         else:
@@ -370,5 +372,5 @@ def _check_histograms(X: Any, n_bins: int | None) -> Array:
     bad = ~(np.isfinite(counts) & (counts >= 0.0)).all(axis=1) | ~(total[:, 0] > 0.0)
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"Row {row} is no histogram: counts are 0 or more, and not all are 0.")
+        raise ValueError(f"Row {row} is not a histogram: counts are 0 or more, and not all are 0.")
     return np.asarray(counts / total)
