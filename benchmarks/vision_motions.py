@@ -39,13 +39,12 @@ def read_recordings(archive: Path = ARCHIVE) -> list[bodies.Recording]:
         index = io.StringIO(unpacked.read("clips.csv").decode())
         rows = [row for row in csv.DictReader(index) if row["subject"] not in COPIES]
         return [
-            _read_recording(unpacked, row, folder) for row in rows if row["group"] != "two_person"
+            read_recording(unpacked, row, folder) for row in rows if row["group"] != "two_person"
         ]
 
 
-def _read_recording(
-    unpacked: zipfile.ZipFile, row: dict[str, str], folder: str
-) -> bodies.Recording:
+def read_recording(unpacked: zipfile.ZipFile, row: dict[str, str], folder: str) -> bodies.Recording:
+    """The recording of a row of the index, unpacked into a folder."""
     path = unpacked.extract(f"bvh/{row['group']}/{row['clip']}.bvh", folder)
     motion = bodies.read_bvh(path)
     return bodies.Recording(row["subject"], row["clip"], row["description"], motion)

@@ -11,6 +11,7 @@ from posterity.displays.detection import DetectionDisplay
 from posterity.displays.detection_curve import DetectionCurveDisplay
 from posterity.displays.evidence import EvidenceDisplay
 from posterity.displays.label_map import LabelMapDisplay
+from posterity.displays.latent_cycle import LatentCycleDisplay
 from posterity.displays.latent_map import LatentMapDisplay
 from posterity.displays.mean_surface import MeanSurfaceDisplay
 from posterity.displays.posterior import PosteriorDisplay
@@ -22,6 +23,7 @@ from posterity.displays.reliability import ReliabilityDisplay
 from posterity.displays.skeleton import SkeletonDisplay
 from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
+from posterity.displays.walk_animation import WalkAnimation
 from posterity.displays.window_features import WindowFeaturesDisplay
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "DetectionDisplay",
     "EvidenceDisplay",
     "LabelMapDisplay",
+    "LatentCycleDisplay",
     "LatentMapDisplay",
     "MeanSurfaceDisplay",
     "PosteriorDisplay",
@@ -42,6 +45,7 @@ __all__ = [
     "ReliabilityDisplay",
     "SkeletonDisplay",
     "SpectrumDisplay",
+    "WalkAnimation",
     "WindowFeaturesDisplay",
     "style",
 ]

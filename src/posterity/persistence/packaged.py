@@ -6,7 +6,11 @@ from typing import Any
 from posterity.persistence.errors import FileError
 from posterity.persistence.saving import load
 
-_PLACES = {"faces": "faces.posterity", "body_parts": "models/body_parts.posterity"}
+_PLACES = {
+    "faces": "faces.posterity",
+    "body_parts": "models/body_parts.posterity",
+    "walking": "models/walking.posterity",
+}
 
 
 def load_packaged(name: str) -> Any:
@@ -14,9 +18,10 @@ def load_packaged(name: str) -> Any:
 
     Parameters
     ----------
-    name : {"body_parts", "faces"}
-        Parts of the body in depth images (:class:`posterity.vision.BodyPartForest`), or frontal
-        faces (:class:`posterity.vision.WindowDetector`).
+    name : {"body_parts", "faces", "walking"}
+        Parts of the body in depth images (:class:`posterity.vision.BodyPartForest`), frontal
+        faces (:class:`posterity.vision.WindowDetector`), or a person who walks
+        (:class:`posterity.vision.WalkingModel`).
 
     Examples
     --------

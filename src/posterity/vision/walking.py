@@ -184,6 +184,16 @@ class WalkingModel(BaseEstimator):
         points = self._require_gait().find_path(self._fitted.process.X, phases)
         return points, self._fitted.decode(points)
 
+    def find_period(self) -> float:
+        """Duration of the cycle; a ValueError if motions of the fit do not repeat themselves."""
+        check_is_fitted(self)
+        return self._require_gait().period
+
+    def find_interval(self) -> float:
+        """Median time between frames of the fit."""
+        check_is_fitted(self)
+        return self._fitted.interval
+
     def sample(
         self,
         n_frames: int = 60,

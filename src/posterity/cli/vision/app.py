@@ -4,7 +4,7 @@ import typer
 
 from posterity.cli import options as common
 from posterity.cli import outcome
-from posterity.cli.vision import depth_options, label_options, options, pose_options
+from posterity.cli.vision import depth_options, label_options, options, pose_options, walk_options
 
 app = typer.Typer(
     no_args_is_help=True, help="Find objects in images, with a probability on every box."
@@ -297,6 +297,38 @@ def surfaces(
             command="train-surfaces",
         )
         label_pixels.run(plan, voice.OutputPrinter(json))
+
+
+@app.command()
+def walk(
+    masks: walk_options.Masks = None,
+    model: walk_options.WalkModel = None,
+    out: walk_options.WalkOut = "walk.svg",
+    frames: walk_options.Frames = 30,
+    sample: walk_options.Sample = False,
+    interval: walk_options.Interval = None,
+    seed: common.Seed = 0,
+    force: common.Force = False,
+    json: common.Json = False,
+) -> None:
+    """Animate the mean cycle of a walk, a walk at random, or the poses behind silhouettes."""
+    if masks and sample:
+        raise typer.BadParameter("choose --mask or --sample, not both.")
+    with outcome.report_errors():
+        from posterity.cli import voice
+        from posterity.cli.vision import walk as work
+
+        plan = work.WalkRequest(
+            masks=tuple(masks or ()),
+            model=model,
+            out=out,
+            frames=frames,
+            sample=sample,
+            interval=interval,
+            seed=seed,
+            force=force,
+        )
+        work.run(plan, voice.OutputPrinter(json))
 
 
 @app.command()
