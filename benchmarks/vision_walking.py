@@ -67,7 +67,7 @@ class Answer(NamedTuple):
     interval: tuple[Array, Array] | None = None
 
 
-Contender = Callable[[Frames, Frames], tuple[Callable[[], Answer], Callable[[], Answer] | None]]
+Contender = Callable[[Frames, Frames], tuple[Callable[[], Answer], Callable[[], Answer]]]
 
 
 def read_walks() -> tuple[Frames, Frames]:

@@ -39,7 +39,7 @@ with displays.style():
         for pose, color in ((truth[k], "orange"), (found.mean()[k], "blue")):
             for a, b in walk.bones:
                 below.plot(*pose[[a, b], :2].T, color=displays.COLORS[color], lw=2)
-        below.set(xlim=(-0.62, 0.62), ylim=(0.98, -0.88), aspect="equal")
+        below.set(xlim=(-0.62, 0.62), ylim=(1.06, -0.88), aspect="equal")
     for ax in axes.ravel():
         ax.set_axis_off()
     right.suptitle(

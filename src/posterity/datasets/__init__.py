@@ -6,6 +6,7 @@ at the same inputs.
 
 from posterity.datasets.base import Dataset
 from posterity.datasets.people import Bodies, bodies, motions
+from posterity.datasets.rendered_walks import Walkers, walkers
 from posterity.datasets.street_scenes import Streets, streets
 from posterity.datasets.tables import (
     diabetes,
@@ -16,7 +17,6 @@ from posterity.datasets.tables import (
     line,
     sinc,
 )
-from posterity.datasets.walkers import Walkers, walkers
 from posterity.datasets.walking import Walks, walks
 
 __all__ = [
