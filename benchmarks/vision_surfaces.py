@@ -13,15 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import joblib
 import numpy as np
+import typer
 from PIL import Image
+from rich.console import Console
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import harness, machine, report, worker
 from benchmarks.cases import Array
-from benchmarks.options import Options
+from benchmarks.options import HERE, Options
 from posterity.vision import segments
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments.merging import judge_pixels
@@ -32,6 +35,7 @@ SIZE = 320
 UNKNOWN = 255
 FOLDS = 5
 BINS = 10
+TASKS = ("train 66, true labels", "five folds, derived labels")
 HOMOGENEOUS = 0.95
 NAMES = {0: "sky", 1: "support", 2: "vertical"}
 NOTE = (
@@ -45,6 +49,15 @@ NOTE = (
     "the 66 images. Fit and milliseconds are of the processor; an image is partitioned, described, "
     "and labelled."
 )
+
+
+@dataclass(frozen=True)
+class Split:
+    """Numbers of images to learn from and to test on."""
+
+    task: str
+    seen: list[int]
+    unseen: list[int]
 
 
 @dataclass(frozen=True)
@@ -128,27 +141,34 @@ def read_images(quick: bool) -> SurfaceImages:
             for one in known
         ]
     labelled = LabelledPictures.check(pictures, derived, UNKNOWN)
-    found, (_, seconds) = worker.time_work(
-        lambda: segments.describe_pictures(labelled, SEGMENTATIONS, SIZE, n_jobs=1)
-    )
-    return SurfaceImages(found, truth, seconds / len(known))
+    place = HERE / "data/surfaces" / f"described{'_quick' if quick else ''}.joblib"
+    if not place.exists():  # it takes longer than most fits
+        found, (_, seconds) = worker.time_work(
+            lambda: segments.describe_pictures(labelled, SEGMENTATIONS, SIZE, n_jobs=1)
+        )
+        place.parent.mkdir(parents=True, exist_ok=True)
+        joblib.dump((found, seconds / len(known)), place)
+    found, describe_s = joblib.load(place)
+    return SurfaceImages(found, truth, describe_s)
 
 
 def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(Image.open(io.BytesIO(archive.read(name))))
 
 
-def list_splits(images: SurfaceImages) -> dict[str, list[tuple[list[int], list[int]]]]:
+def list_splits(truth: Sequence[Any]) -> list[Split]:
     """Images to learn from and to test on: one split by true labels, and five folds."""
-    n = len(images.truth)
-    seen = [k for k in range(n) if images.truth[k] is None]
+    n = len(truth)
+    seen = [k for k in range(n) if truth[k] is None]
+    true = Split(TASKS[0], seen, [k for k in range(n) if truth[k] is not None])
     fold = np.random.default_rng(0).permutation(n) % FOLDS
     folds = [
-        ([k for k in range(n) if fold[k] != f], [k for k in range(n) if fold[k] == f])
+        Split(
+            TASKS[1], [k for k in range(n) if fold[k] != f], [k for k in range(n) if fold[k] == f]
+        )
         for f in range(FOLDS)
     ]
-    return {"train 66, true labels": [(seen, [k for k in range(n) if k not in seen])],
-            "five folds, derived labels": folds}  # fmt: skip
+    return [true, *folds]
 
 
 def score_images(
@@ -163,10 +183,13 @@ def score_images(
         one = images.found.images[k]
         codes = one.codes
         if by_truth:
-            codes = np.where(images.truth[k] == UNKNOWN, -1, images.truth[k]).astype(np.int64)
+            codes = np.asarray(images.truth[k], dtype=np.int64)
+            codes[codes == UNKNOWN] = -1
         p = predict(one.segmented)
         right, log_p, n = judge_pixels(p, codes)
-        rows.append({"accuracy": right / n, "log_score": log_p / n, "bins": _bin(p, codes)})
+        rows.append(
+            {"accuracy": right / n, "log_score": log_p / n, "bins": _bin(p, codes).tolist()}
+        )
     return rows
 
 
@@ -195,29 +218,38 @@ def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def run_contender(
-    name: str, images: SurfaceImages, splits: Sequence[tuple[list[int], list[int]]], by_truth: bool
-) -> list[dict[str, Any]]:
-    """Fit and score one contender on all splits; for posterity, also each partition by itself."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    fit_s = label_s = 0.0
-    for seen, unseen in splits:
-        model = CONTENDERS[name]()
-        part = images.found.take(seen)
-        _, (_, seconds) = worker.time_work(partial(model.fit_segments, part))
-        fit_s += seconds / len(splits)
-        for variant, predict in list_variants(name, model).items():
-            scored, (_, seconds) = worker.time_work(
-                partial(score_images, predict, images, unseen, by_truth)
-            )
-            rows.setdefault(variant, []).extend(scored)
-            label_s += seconds / len(unseen) / len(splits) if variant == name else 0.0
-    total = 1000.0 * (images.describe_s + label_s)
-    times = {"fit_cpu_s": fit_s, "image_ms": total}
-    return [
-        {"contender": variant, **summarise(found), **(times if variant == name else {})}
-        for variant, found in rows.items()
-    ]
+def run_contender(name: str, images: SurfaceImages, split: Split) -> dict[str, Any]:
+    """Fit and score one contender; for posterity, also each partition by itself."""
+    model = CONTENDERS[name]()
+    part = images.found.take(split.seen)
+    _, (_, fit_s) = worker.time_work(partial(model.fit_segments, part))
+    label_s, rows = 0.0, {}
+    for variant, predict in list_variants(name, model).items():
+        score = partial(score_images, predict, images, split.unseen, split.task == TASKS[0])
+        rows[variant], (_, seconds) = worker.time_work(score)
+        label_s += seconds / len(split.unseen) if variant == name else 0.0
+    seconds = {"fit_cpu_s": fit_s, "image_ms": 1000.0 * (images.describe_s + label_s)}
+    return {"contender": name, "task": split.task, "rows": rows, "times": seconds}
+
+
+def join_parts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means over the images of all splits of a task."""
+    tasks = []
+    for task in TASKS:
+        runs = []
+        for name in CONTENDERS:
+            own = [part for part in parts if (part["task"], part["contender"]) == (task, name)]
+            for variant in own[0]["rows"] if own else ():
+                rows = [row for part in own for row in part["rows"][variant]]
+                times = {
+                    key: float(np.mean([part["times"][key] for part in own]))
+                    for key in own[0]["times"]
+                }
+                runs.append(
+                    {"contender": variant, **summarise(rows), **(times if variant == name else {})}
+                )
+        tasks.append({"name": task, "runs": runs})
+    return tasks
 
 
 def list_variants(name: str, model: Any) -> dict[str, Callable[[segments.SegmentedImage], Array]]:
@@ -243,31 +275,30 @@ def _merge_one(model: SurfaceLayout, k: int, image: segments.SegmentedImage) -> 
     return model.merge_segments(image.take_maps([k]))
 
 
-def measure(quick: bool, threads: int | None) -> list[dict[str, Any]]:
-    """Fit all contenders on all splits."""
+def measure(
+    quick: bool, threads: int | None, chosen: Sequence[int] | None = None
+) -> list[dict[str, Any]]:
+    """Fit contenders on splits: all of them, or those of the numbers chosen."""
 
-    def work() -> list[dict[str, Any]]:
+    def work() -> dict[str, Any]:
         images = read_images(quick)
-        tasks = []
-        for split, parts in list_splits(images).items():
-            by_truth = "true" in split
-            runs = [
-                row for name in CONTENDERS for row in run_contender(name, images, parts, by_truth)
-            ]
-            tasks.append({"name": split, "runs": runs})
-        return tasks
+        every = [(name, split) for split in list_splits(images.truth) for name in CONTENDERS]
+        numbers = range(len(every)) if chosen is None else chosen
+        return {"parts": [run_contender(every[k][0], images, every[k][1]) for k in numbers]}
 
-    return worker.run_after_warm_up(partial(int), work, threads)
+    found: list[dict[str, Any]] = worker.run_after_warm_up(partial(int), work, threads)["parts"]
+    return found
 
 
-def run(options: Options) -> None:
+def run(options: Options, parts: list[dict[str, Any]] | None = None) -> None:
     """Measure, write and show the scores."""
     if not ARCHIVE.exists():
         options.console.print("vision_surfaces: skipped, because shared/data/vision is not here")
         return
-    with harness.threads_of_children(options.threads):
-        tasks = harness.in_new_process(measure, options.quick, options.threads)
-    title = "Surfaces of outdoor scenes"
+    if parts is None:
+        with harness.threads_of_children(options.threads):
+            parts = harness.in_new_process(measure, options.quick, options.threads)
+    title, tasks = "Surfaces of outdoor scenes", join_parts(parts)
     result = {"benchmark": "vision_surfaces", "title": title, **machine.describe(), "tasks": tasks}
     report.publish(result, page(result), options)
 
@@ -292,3 +323,21 @@ def page(result: dict[str, Any]) -> str:
         heading = [task["name"], *(heading for _, heading in columns)]
         lines += [*report.table(heading, body), ""]
     return "\n".join(lines)
+
+
+def main(
+    part: Annotated[int | None, typer.Option(help="One of 18 parts, kept in --folder.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where parts are kept.")] = HERE / "data/surfaces",
+) -> None:
+    """Measure one part, on a machine with little time; or join all parts and write the results."""
+    if part is None:
+        parts = [json.loads((folder / f"{k}.json").read_text()) for k in range(18)]
+        run(Options(threads=1, console=Console()), parts)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    (found,) = measure(False, 1, [part])
+    (folder / f"{part}.json").write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    typer.run(main)

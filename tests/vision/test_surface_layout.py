@@ -31,8 +31,8 @@ def found(streets):
 
 
 @pytest.fixture(scope="module")
-def model(found):
-    return SurfaceLayout(**SMALL).fit_segments(found, {0: "support", 1: "vertical", 2: "sky"})
+def model(found, streets):
+    return SurfaceLayout(**SMALL).fit_segments(found, streets.names)
 
 
 def test_unseen_streets_are_labelled_better_than_by_place_alone(model, streets):

@@ -51,7 +51,7 @@ class SurfaceLayout(BaseEstimator):
         segments that follow contrast and are the larger, the larger the scale.
     n_estimators : int, default=100
         Maximum number of boosted trees of a label.
-    max_depth : int, default=4
+    max_depth : int, default=6
         Maximum number of tests from the root of a tree to a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=0.15
         Number of features tried for each tree; a float is a fraction of all.
@@ -106,7 +106,7 @@ class SurfaceLayout(BaseEstimator):
         segmentations: Sequence[tuple[str, float]] = SEGMENTATIONS,
         *,
         n_estimators: int = 100,
-        max_depth: int = 4,
+        max_depth: int = 6,
         max_features: int | float | str | None = 0.15,
         size: int = 320,
         cv: int = 5,
@@ -129,7 +129,7 @@ class SurfaceLayout(BaseEstimator):
         *,
         void: ArrayLike = -1,
         groups: ArrayLike | None = None,
-        names: Mapping[int, str] | None = None,
+        names: Mapping[int, str] | Sequence[str] | None = None,
     ) -> Self:
         """Learn labels and homogeneity of segments, and how to merge them.
 
@@ -143,8 +143,8 @@ class SurfaceLayout(BaseEstimator):
             Labels of pixels that are left out.
         groups : array of shape (N,), optional
             Images to keep together, such as those of one place. None: each image by itself.
-        names : mapping of int to str, optional
-            Names of labels. None: their numbers.
+        names : mapping of int to str, or sequence of str, optional
+            Names of labels; a sequence begins with that of label 0. None: their numbers.
         """
         kinds = segmentations.check_segmentations(self.segmentations)
         size = validation.check_count(self.size, "size", least=16)
@@ -152,19 +152,22 @@ class SurfaceLayout(BaseEstimator):
         found = segment_rows.describe_pictures(pictures, kinds, size, groups, self.n_jobs)
         return self.fit_segments(found, names)
 
-    def fit_segments(self, found: LabelledSegments, names: Mapping[int, str] | None = None) -> Self:
+    def fit_segments(
+        self, found: LabelledSegments, names: Mapping[int, str] | Sequence[str] | None = None
+    ) -> Self:
         """Learn from images whose segments are described already, as :meth:`fit` does.
 
         Parameters
         ----------
         found : LabelledSegments
             Segments of images by :func:`posterity.vision.segments.describe_pictures`.
-        names : mapping of int to str, optional
+        names : mapping of int to str, or sequence of str, optional
             Names of labels.
         """
         rng = arrays.generator(self.random_state)
         self.classes_ = found.classes
-        self.names_ = tuple((names or {}).get(int(k), str(k)) for k in found.classes)
+        named = names if isinstance(names, Mapping) else dict(enumerate(names or ()))
+        self.names_ = tuple(named.get(k, str(k)) for k in found.classes.tolist())
         self.n_features_in_ = found.features.shape[1]
         p = self._learn_labels(found, rng)
         h = self._learn_homogeneity(found, rng)

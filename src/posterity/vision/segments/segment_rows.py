@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import joblib
@@ -75,6 +75,14 @@ class LabelledSegments:
             self.groups[rows],
             self.classes,
         )
+
+    def take_features(self, columns: NDArray[np.int64]) -> LabelledSegments:
+        """Return the images with some of the features of their segments."""
+        some = [
+            LabelledSegmentation(image.segmented.take_features(columns), image.codes)
+            for image in self.images
+        ]
+        return replace(self, images=some, features=self.features[:, columns])
 
     def share_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         """Rows of a segment and one of its labels, weighted by the pixels that have it.

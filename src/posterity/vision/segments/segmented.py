@@ -43,6 +43,10 @@ class SegmentedImage:
         """Return the image in some of its partitions."""
         return SegmentedImage(self.maps[list(numbers)], self.features, self.sizes)
 
+    def take_features(self, columns: NDArray[np.int64]) -> SegmentedImage:
+        """Return the image with some of the features of its segments."""
+        return SegmentedImage(self.maps, self.features[:, columns], self.sizes)
+
     def count_labels(self, codes: NDArray[np.int64], n_classes: int) -> Array:
         """Number of pixels of each class in each segment, (n, C).
 
