@@ -3,7 +3,7 @@
 From left to right: the image with its straight lines and the estimated horizon; labels by place
 alone, by colour and texture alone, and by lines alone; labels by all features; and the entropy of
 each pixel, bright where the answer is in doubt: at borders, and at the far end of the street. Green
-is support, red is vertical, blue is sky. The share of right pixels is above each picture. The
+is support, orange is vertical, blue is sky. The share of right pixels is above each picture. The
 streets are rendered; eight others were learned from.
 """
 
@@ -18,7 +18,7 @@ from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import lines, planes
 
 OUT = Path(__file__).parent / "out"
-COLORS = np.array([[60, 180, 75], [230, 25, 75], [67, 99, 216]], dtype=np.uint8)
+COLORS = np.array([[0, 158, 115], [213, 94, 0], [0, 114, 178]], dtype=np.uint8)
 KINDS = (("felzenszwalb", 60), ("felzenszwalb", 200), ("slic", 60))
 CUES = {
     "place": ("place",),
@@ -49,8 +49,12 @@ with displays.style():
         seen: lines.Lines = light.lines
         for (y, x), angle, length in zip(seen.centre, seen.angle, seen.length, strict=True):
             dy, dx = 0.5 * length * np.sin(angle), 0.5 * length * np.cos(angle)
-            row[0].plot([x - dx, x + dx], [y - dy, y + dy], color="#ffe119", linewidth=0.8)
-        row[0].axhline(seen.horizon * data.images.shape[1], color="#f032e6", linewidth=1.0)
+            row[0].plot(
+                [x - dx, x + dx], [y - dy, y + dy], color=displays.COLORS["amber"], linewidth=0.8
+            )
+        row[0].axhline(
+            seen.horizon * data.images.shape[1], color=displays.COLORS["pink"], linewidth=1.0
+        )
         for ax, (name, p) in zip(row[1:5], answers.items(), strict=True):
             drawn = displays.LabelMapDisplay.from_probabilities(
                 p[i], data.names, image=data.images[k], colors=COLORS
