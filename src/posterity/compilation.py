@@ -13,6 +13,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_OPTIONS = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,  # no function of C is called back, and an entry takes time to compile
+}
 
 
 @overload
@@ -38,6 +44,26 @@ def compile_at_first_call(function: Any = None, /, **options: Any) -> Any:
     return _Compiled(function, options=options)
 
 
+def compile_for_callers(function: _Function, /) -> _Function:
+    """Compile a function that only compiled functions call.
+
+    It has no entry from Python, which takes a good part of the time to compile; called from Python
+    it runs as it is written.
+
+    Parameters
+    ----------
+    function : callable
+        Written in the part of Python and NumPy that numba compiles.
+
+    Examples
+    --------
+    >>> square = compile_for_callers(lambda x: x * x)
+    >>> square(3.0)
+    9.0
+    """
+    return _Compiled(function, options={"no_cpython_wrapper": True})  # type: ignore[return-value]
+
+
 def is_compiled(function: Any) -> bool:
     """Whether a function is one of :func:`compile_at_first_call`.
 
@@ -55,9 +81,11 @@ class _Compiled:
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function  # as numba names it
-        self._options = {"cache": True, "nogil": True, "error_model": "numpy", **options}
+        self._options = {**_OPTIONS, **options}
 
     def __call__(self, *arguments: Any) -> Any:
+        if "no_cpython_wrapper" in self._options:
+            return self.py_func(*arguments)
         return self._dispatcher(*arguments)
 
     def __reduce__(self) -> str:

@@ -52,7 +52,7 @@ class CodeBlocks:
     def lay_out(
         self, tests: NDArray[np.int64], ranges: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Blocks, starts and tests that are asked, see ``histograms.screen_level``."""
+        """Blocks, starts and tests that are asked, see ``histograms.Table``."""
         inside = np.flatnonzero(np.isin(self.column, self.column[tests]))  # all digits of these
         order = inside[np.lexsort((self.stride[inside], self.column[inside]))]
         chosen = np.unique(self.column[order] // 8)

@@ -216,7 +216,11 @@ class BoostedTrees:
                     if len(places) <= _FEW_ROWS
                     else leaf_sums.add_oblivious
                 )
-                add(answers, edges, which, cuts, self.members, self.nodes, self.leaves, table, own)
+                ends, codes = (
+                    (self.members, self.nodes, self.leaves),
+                    np.empty(answers.shape, np.int16),
+                )
+                add(answers, edges, which, cuts, *ends, table, codes, own)
             else:
                 leaf_sums.add_trees(
                     answers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ from posterity.arrays import Array
 _SHRINKING = np.pi / 8.0  # [P9 9.19]
 _PRECISIONS = np.array([4.0, 1.0])
 """Prior precisions of the logs of temperature and variance factor, whose prior means are zero."""
-_NODES, _WEIGHTS = (x.copy() for x in np.polynomial.hermite_e.hermegauss(5))
-_WEIGHTS /= np.sum(_WEIGHTS)
+_RULE = np.stack(np.polynomial.hermite_e.hermegauss(5))  # nodes and weights
+_RULE[1] /= np.sum(_RULE[1])
 _BOUND = 3.0  # of either logarithm
 _LEAST_GAIN = 1e-7  # nats a row
 
@@ -112,7 +113,8 @@ def predict_log_probabilities(
     n, L = latents.shape
     log_p, epistemic = np.empty((n, max(L, 2))), np.empty(n)
     factors = calibration.sharpness, calibration.variance_factor
-    _predict_rows(latents, variances, *factors, log_p, epistemic)
+    scratch = np.zeros((3, log_p.shape[1]))
+    _predict_rows(latents, variances, *factors, _RULE, scratch, log_p, epistemic)
     return log_p, epistemic
 
 
@@ -139,6 +141,8 @@ def _predict_rows(
     variances: Array,
     sharpness: float,
     factor: float,
+    rule: Array,
+    scratch: Array,
     log_p: Array,
     epistemic: Array,
 ) -> None:
@@ -147,10 +151,11 @@ def _predict_rows(
     Loops over classes are written out, since expressions of arrays take seconds to compile.
     """
     L, C = latents.shape[1], log_p.shape[1]
-    known, moved, mean = np.zeros(C), np.empty(C), np.empty(C)
+    known, moved, mean = scratch[0], scratch[1], scratch[2]
     for i in range(len(latents)):
         v = sharpness * sharpness * factor * variances[i]
-        top, scale = 0, 1.0 / math.sqrt(1.0 + _SHRINKING * v)
+        top: Any = np.int64(0)  # for a plain constant, functions would be compiled once more
+        scale = 1.0 / math.sqrt(1.0 + _SHRINKING * v)
         for c in range(C):
             if c >= C - L:  # the first of two classes stays at zero
                 known[c] = sharpness * latents[i, c - C + L]
@@ -164,10 +169,10 @@ def _predict_rows(
             continue
         own = v if L > 1 else 0.5 * v  # of either class, where that of their difference is known
         width = math.sqrt(own * (1.0 + _concentrate(moved, top)))
-        epistemic[i] = _share_epistemic_entropy(known, top, width, moved, mean)
+        epistemic[i] = _share_epistemic_entropy(known, top, width, rule, moved, mean)
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _concentrate(log_p: Array, top: int) -> float:
     """The sum of the squared shares of all classes but one among these."""
     rest, squares = 0.0, 0.0
@@ -178,25 +183,26 @@ def _concentrate(log_p: Array, top: int) -> float:
     return squares / (rest * rest) if squares > 0.0 else 1.0
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _share_epistemic_entropy(
-    latents: Array, top: int, width: float, moved: Array, mean: Array
+    latents: Array, top: int, width: float, rule: Array, moved: Array, mean: Array
 ) -> float:
     """The part of the entropy that is gone when one latent, which varies, is known."""
     inner, entropy = 0.0, 0.0
-    for k in range(len(_NODES)):
+    for k in range(rule.shape[1]):  # as constants, nodes would be written out one by one
+        node, weight = rule[0, k], rule[1, k]
         for c in range(len(latents)):
-            moved[c] = latents[c] + (_NODES[k] * width if c == top else 0.0)
-        inner += _WEIGHTS[k] * _normalise(moved)
+            moved[c] = latents[c] + (node * width if c == top else 0.0)
+        inner += weight * _normalise(moved)
         for c in range(len(latents)):
-            mean[c] = (mean[c] if k > 0 else 0.0) + _WEIGHTS[k] * math.exp(moved[c])
+            mean[c] = (mean[c] if k > 0 else 0.0) + weight * math.exp(moved[c])
     for c in range(len(latents)):
         if mean[c] > 0.0:
             entropy -= mean[c] * math.log(mean[c])
     return max(0.0, 1.0 - inner / entropy) if entropy > 0.0 else 0.0
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _normalise(latents: Array) -> float:
     """Make log-probabilities of latents, in place, and return their entropy."""
     top, total, entropy = latents[0], 0.0, 0.0

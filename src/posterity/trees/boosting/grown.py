@@ -105,7 +105,6 @@ def _order_values(values: Array, signs: NDArray[np.int8]) -> Array:
     return cube.reshape(values.shape)
 
 
-@compilation.compile_at_first_call
 def sum_by_leaf(leaves: NDArray[np.int32], values: Array, weights: Array, n_leaves: int) -> Array:
     """Weighted sums of the rows of each leaf, (n_leaves, L).
 
@@ -117,7 +116,12 @@ def sum_by_leaf(leaves: NDArray[np.int32], values: Array, weights: Array, n_leav
     array([1., 8.])
     """
     sums = np.zeros((n_leaves, values.shape[1]))
+    _add_by_leaf(leaves, values, weights, sums)
+    return sums
+
+
+@compilation.compile_at_first_call
+def _add_by_leaf(leaves: NDArray[np.int32], values: Array, weights: Array, sums: Array) -> None:
     for i in range(len(leaves)):
         for l in range(values.shape[1]):
             sums[leaves[i], l] += weights[i] * values[i, l]
-    return sums

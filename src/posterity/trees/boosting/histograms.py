@@ -10,6 +10,8 @@ result.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,54 +19,63 @@ from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.boosting.packing import HALF, MASK, Words
 
+Table = tuple[
+    NDArray[np.uint64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]
+]
+"""Codes, and what is asked of them.
+
+Blocks (Q, N) hold the codes of eight columns in each word, the first in its lowest byte; (q,) says
+which of them have tests to look at, and (8 Q,) how many codes each column has. Tests of column k of
+the chosen block i begin at place 8 i + k of (8 q + 1,). Each test (n, 5) has its number, its stride
+and number of codes in its column, and the least and the largest code at which it may be cut.
+"""
+Terms = tuple[Array, float, NDArray[np.int8], float, float]
+"""What gains and scores depend on.
+
+Units (L, 2) of slopes and curvatures; the precision of the normal prior of a value; by test 1
+or -1 where the value may only grow or fall with the code, else 0 (J,); the least weight of a side,
+or 0 where it is not counted: else the curvatures of the last output count rows, and every node has
+a line of its own; the standard deviation of random scores, 0 where the gain is the score.
+"""
+
 _ROUNDING = 1e-12  # of what the nodes are worth: less than that is not a gain
 # What stands in the line of a test that is asked.
 TEST, STRIDE, N_CODES, LOW, HIGH = range(5)
+SLOT = 3  # in the line of a node
 MOST_CODES = 256
 
 
 @compilation.compile_at_first_call
-def screen_level(
+def screen_tests(*arguments: Any) -> None:
+    """Call :func:`screen_blocks`, which has no entry from Python of its own: threads do."""
+    screen_blocks(*arguments)
+
+
+@compilation.compile_for_callers
+def screen_blocks(
     first: int,
     last: int,
-    blocks: NDArray[np.uint64],
-    chosen: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    asked: NDArray[np.int64],
+    table: Table,
     rows: NDArray[np.uint32],
     words: Words,
     parts: NDArray[np.int64],
-    slots: NDArray[np.int64],
+    nodes: NDArray[np.int64],
     sums: Words,
-    units: Array,
-    precision: float,
-    signs: NDArray[np.int8],
-    least: float,
-    strength: float,
+    terms: Terms,
     keys: NDArray[np.uint64],
     gains: Array,
     scores: Array,
     cuts: NDArray[np.int64],
 ) -> None:
-    """The best cut of each test where all nodes of a level are cut alike.
+    """The best cut of each test: one for all nodes of a level, or one for every node by itself.
 
     Parameters
     ----------
     first, last : int
         Which of the chosen blocks to look at, up to the last but one; the first has its histograms
         in ``sums[0]``.
-    blocks : array (Q, N)
-        Codes of eight columns in each word, the first in its lowest byte.
-    chosen : array (q,)
-        The blocks that have tests to look at.
-    sizes : array (8 Q,)
-        How many codes each column has.
-    starts : array (8 q + 1,)
-        Where the tests of each column of the chosen blocks begin.
-    asked : array (n, 5)
-        Of each test its number, its stride and number of codes in its column, and the least and
-        the largest code at which it may be cut.
+    table : tuple
+        Blocks of codes, and which of them are asked, see :data:`Table`.
     rows : array (m,)
         Rows in the order of nodes.
     words : array (L, m)
@@ -72,113 +83,61 @@ def screen_level(
     parts : array (p, 4)
         Nodes to be summed: first and last but one of their rows, the slot of their sums, and that
         of their parent, which becomes the sibling's; -1 for the root.
-    slots : array (A,)
-        Where the sums of each node of the level are.
+    nodes : array (A, 4)
+        The nodes, each with the slot of its sums in the last place.
     sums : array (k, S, L, 8, B)
         Words by block, slot, output, column and code.
-    units : array (L, 2)
-        Of slopes and curvatures.
-    precision : float
-        Of the normal prior of a leaf's value.
-    signs : array (J,)
-        1 or -1 where the value may only grow or fall with the code, else 0.
-    least : float
-        Not used here.
-    strength : float
-        Standard deviation of random scores; 0: the gain is the score.
-    keys : array (1,)
-        From which they are drawn.
-    gains, scores, cuts : array (1, n)
-        Written: what the test gains, its score, and the last code on its left.
+    terms : tuple
+        What gains and scores depend on, see :data:`Terms`.
+    keys : array (R,)
+        From which random scores are drawn, by line.
+    gains, scores, cuts : array (R, n)
+        Written: what the test gains, its score, and the last code on its left. One line for all
+        nodes together, or a line for each of them.
     """
+    _, chosen, sizes, starts, asked = table
+    _, _, _, least, strength = terms
+    n_nodes = len(nodes) // len(gains)  # of a line
     total, before = np.empty((8, sums.shape[4])), np.empty((3, sums.shape[4]), np.int64)
     for q in range(first, last):
-        _sum_block(q, first, blocks, chosen, sizes, starts, rows, words, parts, sums)
-        for k in range(8):
+        _sum_block(q, first, table, rows, words, parts, sums)
+        for line in range(8 * len(gains)):
+            k, r = line % 8, line // 8
             begin, end = starts[8 * q + k], starts[8 * q + k + 1]
-            total[: end - begin] = 0.0
-            for slot in slots[: len(slots) * (end > begin)]:
-                column = sums[q - first, slot, :, k]
-                _add_column(column, asked[begin:end], units, precision, signs, before, total)
+            for a in range(begin, end):
+                for c in range(sums.shape[4]):  # whole slices take seconds to compile
+                    total[a - begin, c] = 0.0
+            for node in range(r * n_nodes, (r + 1) * n_nodes * (end > begin)):
+                own_sums = sums[q - first, nodes[node, SLOT]]
+                _add_column(own_sums, k, asked[begin:end], terms, before, total)
             for a in range(begin, end):
                 own, low, high = (
                     total[a - begin, : asked[a, N_CODES]],
                     asked[a, LOW],
                     asked[a, HIGH],
                 )
-                key = keys[0] + np.uint64(asked[a, TEST] * MOST_CODES)
+                if least > 0.0:
+                    counts = sums[q - first, nodes[r, SLOT], -1, k, : sizes[8 * chosen[q] + k]]
+                    low, high = _find_range(counts, asked[a], least / terms[0][-1, 1], before[0])
+                key = keys[r] + np.uint64(asked[a, TEST] * MOST_CODES)
                 cut, score = _find_best_cut(own, low, high, strength, key)
-                cuts[0, a], scores[0, a] = cut, score
-                gains[0, a] = own[cut] - own[-1] if cut >= 0 else -np.inf
+                cuts[r, a], scores[r, a] = cut, score
+                gains[r, a] = own[cut] - own[-1] if cut >= 0 else -np.inf
 
 
-@compilation.compile_at_first_call
-def screen_nodes(
-    first: int,
-    last: int,
-    blocks: NDArray[np.uint64],
-    chosen: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    rows: NDArray[np.uint32],
-    words: Words,
-    parts: NDArray[np.int64],
-    slots: NDArray[np.int64],
-    sums: Words,
-    units: Array,
-    precision: float,
-    signs: NDArray[np.int8],
-    least: float,
-    strength: float,
-    keys: NDArray[np.uint64],
-    gains: Array,
-    scores: Array,
-    cuts: NDArray[np.int64],
-) -> None:
-    """The best cut of each node and test, (A, n), where every node is cut by itself.
-
-    Where ``least`` is not 0, the last of the outputs counts rows in its curvatures, and a side
-    must have ``least`` of them. The other parameters are those of :func:`screen_level`.
-    """
-    L = len(units) - (least > 0.0)
-    total, before = np.empty((8, sums.shape[4])), np.empty((3, sums.shape[4]), np.int64)
-    for q in range(first, last):
-        _sum_block(q, first, blocks, chosen, sizes, starts, rows, words, parts, sums)
-        for k in range(8):
-            begin, end = starts[8 * q + k], starts[8 * q + k + 1]
-            n_joint = sizes[8 * chosen[q] + k]
-            for node in range(len(slots) * (end > begin)):
-                column, line = sums[q - first, slots[node], :, k], asked[begin:end]
-                total[: end - begin] = 0.0
-                _add_column(column[:L], line, units, precision, signs, before, total)
-                for a in range(begin, end):
-                    low, high = asked[a, LOW], asked[a, HIGH]
-                    if least > 0.0:
-                        enough = least / units[L, 1]
-                        low, high = _find_range(column[L, :n_joint], asked[a], enough)
-                    own = total[a - begin, : asked[a, N_CODES]]
-                    key = keys[node] + np.uint64(asked[a, TEST] * MOST_CODES)
-                    cut, score = _find_best_cut(own, low, high, strength, key)
-                    cuts[node, a], scores[node, a] = cut, score
-                    gains[node, a] = own[cut] - own[-1] if cut >= 0 else -np.inf
-
-
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sum_block(
     q: int,
     first: int,
-    blocks: NDArray[np.uint64],
-    chosen: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
+    table: Table,
     rows: NDArray[np.uint32],
     words: Words,
     parts: NDArray[np.int64],
     sums: Words,
 ) -> None:
     """Sum the parts of the columns of a block, and take them from the sums of their parents."""
-    block, n_wanted, wanted = blocks[chosen[q]], 0, np.empty(8, dtype=np.uint64)
+    blocks, chosen, _, starts, _ = table
+    block, n_wanted, wanted = blocks[chosen[q]], 0, np.empty((1, 8), np.int64)[0]
     for k in range(8):
         if starts[8 * q + k + 1] > starts[8 * q + k]:
             wanted[n_wanted] = k
@@ -192,10 +151,10 @@ def _sum_block(
                 _subtract(own.reshape(-1), sums[q - first, parent, l].reshape(-1))
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sum_part(
     block: NDArray[np.uint64],
-    wanted: NDArray[np.uint64],
+    wanted: NDArray[np.int64],
     rows: NDArray[np.uint32],
     words: Words,
     own: Words,
@@ -211,13 +170,13 @@ def _sum_part(
         _sum_one(block, k, rows, words, own[k])
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _subtract(small: Words, parent: Words) -> None:
     for i in range(len(parent)):
         parent[i] -= small[i]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sum_eight(
     block: NDArray[np.uint64], rows: NDArray[np.uint32], words: Words, own: Words
 ) -> None:
@@ -235,7 +194,7 @@ def _sum_eight(
         own[np.uint64(7) * B + (c >> np.uint64(56))] += word
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sum_one(
     block: NDArray[np.uint64], k: int, rows: NDArray[np.uint32], words: Words, own: Words
 ) -> None:
@@ -244,37 +203,33 @@ def _sum_one(
         own[(block[rows[i]] >> shift) & np.uint64(255)] += words[i]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _add_column(
-    column: Words,
-    asked: NDArray[np.int64],
-    units: Array,
-    precision: float,
-    signs: NDArray[np.int8],
-    before: Words,
-    total: Array,
+    sums: Words, k: int, asked: NDArray[np.int64], terms: Terms, before: Words, total: Array
 ) -> None:
-    """Add what one node gains by each cut of the tests in a column (L, B), which are its digits.
+    """Add what one node, of sums (L, 8, B), gains by each cut of the tests in its column k.
 
-    The highest digit is read first, and the column then summed over it.
+    Tests are the digits of the column. The highest is read first, and the column then summed over
+    it. Where rows are counted, the last output does, and gains nothing.
     """
+    units, precision, signs, least, _ = terms
     last, joint, alone = len(asked) - 1, before[1], before[2]
-    for l in range(len(column)):
-        if last == 0:
-            sign, n = signs[asked[0, TEST]], asked[0, N_CODES]
-            _add_gains(column[l, :n], units[l], precision, sign, before[0], total[0])
-            continue
-        for c in range(len(joint)):
-            joint[c] = column[l, c]
+    for l in range(len(sums) - (least > 0.0)):
+        column = sums[l, k]
+        if last > 0:
+            for c in range(len(joint)):
+                joint[c] = column[c]
         for a in range(last, -1, -1):
-            n = asked[a, N_CODES]
-            _take_digit(asked[a, STRIDE], n, joint, alone)
+            n, own = asked[a, N_CODES], column
+            if last > 0:
+                _take_digit(asked[a, STRIDE], n, joint, alone)
+                own = alone
             if asked[a, LOW] <= asked[a, HIGH]:
                 sign = signs[asked[a, TEST]]
-                _add_gains(alone[:n], units[l], precision, sign, before[0], total[a])
+                _add_gains(own[:n], units[l], precision, sign, before[0], total[a])
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _take_digit(stride: int, n: int, joint: Words, alone: Words) -> None:
     """The histogram of the highest digit, over which the joint one is then summed."""
     for c in range(n):
@@ -285,7 +240,7 @@ def _take_digit(stride: int, n: int, joint: Words, alone: Words) -> None:
             joint[j] += joint[c * stride + j]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _add_gains(
     own: Words, unit: Array, precision: float, sign: int, before: Words, total: Array
 ) -> None:
@@ -310,13 +265,17 @@ def _add_gains(
                 total[c] = -np.inf
 
 
-@compilation.compile_at_first_call
-def _find_range(column: Words, asked: NDArray[np.int64], least: float) -> tuple[int, int]:
+@compilation.compile_for_callers
+def _find_range(
+    column: Words, asked: NDArray[np.int64], least: float, counts: Words
+) -> tuple[int, int]:
     """The least and the largest code at which both sides have enough rows, counted in a column."""
     stride, n = asked[STRIDE], asked[N_CODES]
     if asked[LOW] > asked[HIGH]:
         return 1, 0
-    counts, total, left = np.zeros(n), 0.0, 0.0
+    total, left = 0, 0
+    for c in range(n):
+        counts[c] = 0
     for j in range(len(column)):
         counts[(j // stride) % n] += column[j]
         total += column[j]
@@ -330,7 +289,7 @@ def _find_range(column: Words, asked: NDArray[np.int64], least: float) -> tuple[
     return low, high
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _find_best_cut(
     total: Array, low: int, high: int, strength: float, key: np.uint64
 ) -> tuple[int, float]:
@@ -352,7 +311,7 @@ def _find_best_cut(
     return code, best
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _draw_normal(key: np.uint64) -> float:
     """A number that is nearly normal, from a key: four uniform ones, of a word that is well mixed.
 

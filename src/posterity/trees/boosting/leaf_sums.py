@@ -19,17 +19,19 @@ def add_oblivious(
     nodes: NDArray[np.int64],
     leaves: NDArray[np.int64],
     table: Array,
+    codes: NDArray[np.int16],
     total: Array,
 ) -> None:
-    """Trees as bits: codes first, then all trees over the rows of a block."""
+    """Trees as bits: codes first, then all trees over the rows of a block.
+
+    Codes (U, n) are written.
+    """
     n = answers.shape[1]
-    codes = np.empty(answers.shape, dtype=np.int16)
     for u in range(len(answers)):
         _encode_answers(answers[u], edges[u], codes[u])
-    leaf = np.empty(n, dtype=np.uint32)
+    leaf = np.zeros(n, dtype=np.uint32)
     for k in range(len(members) - 1):
         for t in range(members[k], members[k + 1]):
-            leaf[:] = 0
             for d in range(nodes[t], nodes[t + 1]):
                 code, cut, bit = codes[which[d]], np.int16(cuts[d]), np.uint32(1 << (d - nodes[t]))
                 for i in range(n):
@@ -38,6 +40,7 @@ def add_oblivious(
             for i in range(n):
                 for l in range(table.shape[1]):
                     total[k, i, l] += own[leaf[i], l]
+                leaf[i] = 0  # for the next tree
 
 
 @compilation.compile_at_first_call
@@ -50,10 +53,10 @@ def add_oblivious_by_row(
     nodes: NDArray[np.int64],
     leaves: NDArray[np.int64],
     table: Array,
+    codes: NDArray[np.int16],
     total: Array,
 ) -> None:
     """The same, one row after the other."""
-    codes = np.empty(answers.shape, dtype=np.int16)
     for u in range(len(answers)):
         _encode_answers(answers[u], edges[u], codes[u])
     for i in range(answers.shape[1]):
@@ -67,7 +70,7 @@ def add_oblivious_by_row(
                     total[k, i, l] += table[leaf, l]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _encode_answers(answers: Array, edges: Array, codes: NDArray[np.int16]) -> None:
     """How many edges an answer exceeds; more than all where it is NaN."""
     n = len(edges)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.trees.boosting import histograms, parting
+from posterity.trees.boosting import parting
 from posterity.trees.boosting.grown import GrownTree
 from posterity.trees.boosting.packing import HALF, MASK
 from posterity.trees.boosting.screens import GrowingTree
@@ -80,10 +80,10 @@ def _screen_leaves(
     growing: GrowingTree, leaves: list[_Leaf], parts: NDArray[np.int64], stage: int
 ) -> list[_Leaf]:
     """The same leaves with the best split of each."""
+    nodes = np.array([[0, leaf.begin, leaf.end, leaf.slot] for leaf in leaves], dtype=np.int64)
     if not growing.subtracts:
-        parts = np.array([[leaf.begin, leaf.end, leaf.slot, -1] for leaf in leaves])
-    slots = np.array([leaf.slot for leaf in leaves], dtype=np.int64)
-    gains, scores, cuts = growing.screen(histograms.screen_nodes, parts, slots, stage)
+        parts = np.column_stack([nodes[:, 1:], np.full(len(nodes), -1)])
+    gains, scores, cuts = growing.screen(parts, nodes, stage, len(nodes))
     found = []
     for a, leaf in enumerate(leaves):
         k = int(np.argmax(scores[a]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from posterity.arrays import Array
 from posterity.trees.boosting import histograms, parting
 from posterity.trees.boosting.grown import GrownTree
 from posterity.trees.boosting.packing import Words
-from posterity.trees.boosting.screens import STAGE, GrowingTree, Table, Terms
+from posterity.trees.boosting.screens import STAGE, GrowingTree
 
 
 def grow_oblivious(growing: GrowingTree) -> GrownTree:
@@ -34,9 +36,7 @@ def _grow_with_threads(growing: GrowingTree) -> tuple[NDArray[np.int64], NDArray
     while n and len(levels) < rules.max_depth:
         if not growing.subtracts:
             parts = np.column_stack([nodes[:, 1:], np.full(len(nodes), -1)])
-        slots = np.ascontiguousarray(nodes[:, 3])
-        screen = histograms.screen_level
-        gains, scores, cuts = growing.screen(screen, parts, slots, len(levels))
+        gains, scores, cuts = growing.screen(parts, nodes, len(levels), 1)
         k = int(np.argmax(scores[0]))
         if cuts[0, k] < 0:
             break
@@ -64,7 +64,7 @@ def _grow_alone(growing: GrowingTree) -> tuple[NDArray[np.int64], NDArray[np.int
         growing.words,
         growing.sums,
         growing.terms,
-        growing.key,
+        growing.key + np.arange(growing.rules.max_depth, dtype=np.uint64) * STAGE,
         found,
         gains,
     )
@@ -75,37 +75,28 @@ def _grow_alone(growing: GrowingTree) -> tuple[NDArray[np.int64], NDArray[np.int
 def _add_levels(
     codes: NDArray[np.uint8],
     order: NDArray[np.int64],
-    table: Table,
+    table: histograms.Table,
     rows: NDArray[np.uint32],
     words: Words,
     sums: Words,
-    terms: Terms,
-    key: np.uint64,
+    terms: histograms.Terms,
+    keys: NDArray[np.uint64],
     found: NDArray[np.int64],
     gained: Array,
 ) -> int:
     """Write test, cut and gain of each level; return how many there are."""
-    n, n_slots, depth = len(order), 1, found.shape[1]
+    # No plain constants as arguments: for these, functions would be compiled once more.
+    zero: Any = np.int64(0)
+    n_slots: Any = np.int64(1)
+    n, depth = len(order), found.shape[1]
     gains, scores, cuts = np.empty((1, n)), np.empty((1, n)), np.empty((1, n), np.int64)
-    nodes, parts = np.zeros((1, 4), np.int64), np.zeros((1, 4), np.int64)
-    nodes[0, 2], parts[0, 1], parts[0, 3] = len(rows), len(rows), -1
+    nodes, parts = np.empty((1, 4), np.int64), np.empty((1, 4), np.int64)
+    nodes[0, 0], nodes[0, 1], nodes[0, 2], nodes[0, 3] = 0, 0, len(rows), 0
+    parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3] = 0, len(rows), 0, -1
     for d in range(depth if len(rows) else 0):
-        keys = np.full(1, key + np.uint64(d) * STAGE)
-        slots = nodes[:, 3].copy()
-        histograms.screen_level(
-            0,
-            len(table[1]),
-            *table,
-            rows,
-            words,
-            parts,
-            slots,
-            sums,
-            *terms,
-            keys,
-            gains,
-            scores,
-            cuts,
+        end, own = len(table[1]), keys[d : d + 1]
+        histograms.screen_blocks(
+            zero, end, table, rows, words, parts, nodes, sums, terms, own, gains, scores, cuts
         )
         best = order[0]
         for a in order:
@@ -115,7 +106,7 @@ def _add_levels(
         test = table[4][best, histograms.TEST]
         found[0, d], found[1, d], gained[d] = test, cuts[0, best], gains[0, best]
         if d + 1 < depth:
-            nodes, parts = parting.split_nodes(
+            nodes, parts = parting.part_nodes(
                 codes[test], cuts[0, best], nodes, 1 << d, n_slots, rows, words
             )
             n_slots += len(parts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,13 @@ from posterity.trees.boosting.packing import Words
 
 
 @compilation.compile_at_first_call
-def split_nodes(
+def split_nodes(*arguments: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Call :func:`part_nodes`, which has no entry from Python of its own."""
+    return part_nodes(*arguments)
+
+
+@compilation.compile_for_callers
+def part_nodes(
     code: NDArray[np.uint8],
     cut: int,
     nodes: NDArray[np.int64],
@@ -30,12 +38,11 @@ def split_nodes(
     longest = 0
     for a in range(len(nodes)):
         longest = max(longest, nodes[a, 2] - nodes[a, 1])
-    spare_rows = np.empty(longest + 1, dtype=np.uint32)
-    spare_words = np.empty((len(words), longest + 1), dtype=np.int64)
+    spare = np.empty((len(words) + 1, longest + 1), dtype=np.int64)
     n, n_parts = 0, 0
     for a in range(len(nodes)):
         leaf, begin, end, slot = nodes[a, 0], nodes[a, 1], nodes[a, 2], nodes[a, 3]
-        middle = _part_rows(code, cut, begin, end, rows, words, spare_rows, spare_words)
+        middle = _part_rows(code, cut, begin, end, rows, words, spare)
         new = slot
         if begin < middle < end:
             new = n_slots
@@ -58,7 +65,7 @@ def split_nodes(
     return children[:n], parts[:n_parts]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _part_rows(
     code: NDArray[np.uint8],
     cut: int,
@@ -66,31 +73,30 @@ def _part_rows(
     end: int,
     rows: NDArray[np.uint32],
     words: Words,
-    spare_rows: NDArray[np.uint32],
-    spare_words: Words,
+    spare: Words,
 ) -> int:
     """Move rows of larger codes behind the others of their node; return where these begin.
 
     Both keep their order. Each row is written to both sides, and one of them moves on: which one
     cannot be foreseen.
     """
-    l, r = np.uint64(begin), np.uint64(0)
+    l, r, L = np.uint64(begin), np.uint64(0), len(words)
     for i in range(np.uint64(begin), np.uint64(end)):
         row = rows[i]
         is_right = np.uint64(code[row] > cut)
         rows[l] = row
-        spare_rows[r] = row
-        for o in range(len(words)):
+        spare[L, r] = row
+        for o in range(L):
             word = words[o, i]
             words[o, l] = word
-            spare_words[o, r] = word
+            spare[o, r] = word
         l += np.uint64(1) - is_right
         r += is_right
     middle = np.int64(l)
     for i in range(end - middle):  # whole slices take seconds to compile
-        rows[middle + i] = spare_rows[i]
-        for o in range(len(words)):
-            words[o, middle + i] = spare_words[o, i]
+        rows[middle + i] = spare[L, i]
+        for o in range(L):
+            words[o, middle + i] = spare[o, i]
     return int(middle)
 
 
@@ -102,7 +108,8 @@ def find_leaves(
     leaves: NDArray[np.int32],
 ) -> None:
     """The leaf of every row: bit d says whether its code of test d exceeds the cut."""
-    leaves[:] = 0
+    for i in range(len(leaves)):
+        leaves[i] = 0
     for d in range(len(tests)):
         code, cut, bit = codes[tests[d]], cuts[d], np.int32(1 << d)
         for i in range(len(leaves)):

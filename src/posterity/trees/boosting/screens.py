@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,11 +20,6 @@ from posterity.trees.boosting.grown import TreeRules
 from posterity.trees.boosting.packing import RowCounts, Words
 
 Codes = NDArray[np.uint8]
-_Places = NDArray[np.int64]
-Table = tuple[NDArray[np.uint64], _Places, _Places, _Places, _Places]
-"""Blocks of codes, and which of them are asked: arguments of screens."""
-Terms = tuple[Array, float, NDArray[np.int8], float, float]
-"""What gains and scores depend on: further arguments of screens."""
 
 STAGE = np.uint64(1 << 40)
 """Between the keys of random scores in one stage of growth and the next."""
@@ -99,7 +94,7 @@ class CodedRows:
 
 @dataclass(frozen=True, eq=False)
 class _Layout:
-    chosen: NDArray[np.int64]  # (q,), see ``histograms.screen_level``
+    chosen: NDArray[np.int64]  # (q,), see ``histograms.Table``
     starts: NDArray[np.int64]  # (8 q + 1,), likewise
     asked: NDArray[np.int64]  # (n, 5), likewise
     order: NDArray[np.int64]  # (n,), of the tests by number
@@ -161,18 +156,18 @@ class GrowingTree:
 
     def screen(
         self,
-        screen: Callable[..., None],
         parts: NDArray[np.int64],
-        slots: NDArray[np.int64],
+        nodes: NDArray[np.int64],
         stage: int,
+        n_lines: int,
     ) -> tuple[Array, Array, NDArray[np.int64]]:
         """Gains, scores and cuts of all tests, some of them in each thread.
 
-        They have a line for all nodes together, or one for each, as the screen is of; tests are in
-        the order of ``layout.asked[layout.order]``. Random scores differ from stage to stage.
+        They have one line for all nodes together, or a line for each; tests are in the order of
+        ``layout.asked[layout.order]``. Random scores differ from stage to stage.
         """
         layout, coded = self.layout, self.coded
-        shape = (len(slots) if screen is histograms.screen_nodes else 1, len(layout.asked))
+        shape = (n_lines, len(layout.asked))
         gains, scores, cuts = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int64)
         keys = self.key + (np.uint64(stage) + np.arange(shape[0], dtype=np.uint64)) * STAGE
         for first, last in _part_evenly(len(layout.chosen), len(self.sums)):
@@ -180,13 +175,13 @@ class GrowingTree:
                 (
                     first + begin,
                     first + end,
-                    *self.table,
+                    self.table,
                     self.rows,
                     self.words,
                     parts,
-                    slots,
+                    nodes,
                     self.sums[begin:end],
-                    *self.terms,
+                    self.terms,
                     keys,
                     gains,
                     scores,
@@ -195,19 +190,19 @@ class GrowingTree:
                 for begin, end in _part_among(last - first, coded.n_threads)
             ]
             if coded.pool is None:
-                screen(*work[0])
+                histograms.screen_tests(*work[0])
             else:
-                list(coded.pool.map(screen, *zip(*work, strict=True)))
+                list(coded.pool.map(histograms.screen_tests, *zip(*work, strict=True)))
         return gains[:, layout.order], scores[:, layout.order], cuts[:, layout.order]
 
     @property
-    def table(self) -> Table:
+    def table(self) -> histograms.Table:
         """Blocks of codes, and which of them are asked."""
         layout, blocks = self.layout, self.coded.blocks
         return blocks.words, layout.chosen, blocks.sizes, layout.starts, layout.asked
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> histograms.Terms:
         """What gains and scores depend on."""
         rules = self.rules
         return self.units, rules.prior_precision, self.signs, self.least, rules.random_strength

@@ -78,7 +78,8 @@ def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> 
     array([  0,   2,   1, 255], dtype=uint8)
     """
     codes = np.empty(X.shape, dtype=np.uint8)
-    _encode(X, edges, count_edges(edges) if n_edges is None else n_edges, codes)
+    counts = count_edges(edges) if n_edges is None else n_edges
+    _encode(X, edges, counts, np.empty(_ROWS_AT_ONCE), np.empty(_ROWS_AT_ONCE, np.int64), codes)
     return codes
 
 
@@ -116,14 +117,17 @@ def _write_edges(values: Array, masses: Array, n_present: NDArray[np.int64], fou
         _write_column_edges(values[d, : n_present[d]], masses[d, : n_present[d]], found[d])
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
     """An edge wherever a piece is full, or beside a value that many rows share.
 
     With B pieces, h values that more than 2 / B of the rows share, and l other rows, pieces of
     l / (B - 2 h) others are never too many: at most h unfilled ones end at a shared value.
     """
-    shared = 2.0 * np.sum(masses) / N_EDGES
+    total = 0.0
+    for mass in masses:  # np.sum takes longer to compile
+        total += mass
+    shared = 2.0 * total / N_EDGES
     n_distinct, n_shared, others = _count_values(values, masses, shared)
     full = 0.0 if n_distinct <= N_EDGES else others / (N_EDGES - 2 * n_shared)
     n_edges, begin, mass, filled, was_shared = 0, 0, 0.0, 0.0, False
@@ -140,7 +144,7 @@ def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
         begin, mass, was_shared = i, 0.0, is_shared
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
     """How many values differ, how many of them many rows share, and how many rows have others."""
     n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
@@ -157,7 +161,7 @@ def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int
     return n_distinct, n_shared, others
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _midpoint(low: float, high: float) -> float:
     """Half-way, or the lower one where rounding would give the upper; never an overflow."""
     middle = 0.5 * low + 0.5 * high
@@ -165,9 +169,15 @@ def _midpoint(low: float, high: float) -> float:
 
 
 @compilation.compile_at_first_call
-def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[np.uint8]) -> None:
+def _encode(
+    X: Array,
+    edges: Array,
+    n_edges: NDArray[np.int64],
+    xs: Array,
+    below: NDArray[np.int64],
+    codes: NDArray[np.uint8],
+) -> None:
     """Column by column, in blocks of rows that stay in the cache."""
-    xs, below = np.empty(_ROWS_AT_ONCE), np.empty(_ROWS_AT_ONCE, dtype=np.int64)
     for first in range(0, X.shape[0], _ROWS_AT_ONCE):
         n = min(_ROWS_AT_ONCE, X.shape[0] - first)
         for d in range(X.shape[1]):
@@ -178,7 +188,7 @@ def _encode(X: Array, edges: Array, n_edges: NDArray[np.int64], codes: NDArray[n
                 codes[first + i, d] = below[i] if xs[i] == xs[i] else N_EDGES
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _count_below(xs: Array, edges: Array, n_edges: int, below: NDArray[np.int64]) -> None:
     """Binary searches side by side, so that none waits for what another reads."""
     step = 1
