@@ -141,7 +141,9 @@ def test_chunks_learn_what_memory_does():
     model = boosted(20).fit(designs.Chunks.from_arrays(X, y, rows=70))
     assert model.oob_log_score_ == pytest.approx(whole.oob_log_score_, abs=0.1)
     assert model.score(X, y) > 0.85
-    with pytest.raises(ValueError, match="categorical_features are taken only with rows in memory"):
+    with pytest.raises(
+        ValueError, match="categorical_features can be used only with rows in memory"
+    ):
         boosted(categorical_features=[0]).fit(designs.Chunks.from_arrays(X, y, rows=70))
 
 

@@ -349,3 +349,20 @@ def test_relative_weights_bound_the_sample_by_rows(monkeypatch):
     assert streamed.limit_samples(
         ForestPlan(1, growing.GrowthRules(1)), sampling.count_rows(np.full(90, 1 / 90))
     ) == ForestPlan(1, growing.GrowthRules(1), max_samples=50)
+
+
+@pytest.mark.parametrize("kind", ["BoostedTreesClassifier", "BoostedTreesRegressor"])
+def test_boosted_trees_of_partitions_are_those_of_chunks(kind):
+    model = getattr(posterity, kind)(8, cv=3, random_state=0)
+    known, X_new, _ = problem(model, weighted=True)
+    numbers = np.unique(known.y, return_inverse=True)[1] if is_classifier(model) else known.y
+    chunks = designs.Chunks.from_arrays(known.X, numbers, known.sample_weight, rows=400)
+    spread = dask_rows.as_arrays(known)
+    found = clone(model).fit(*spread.parts)
+    expected = clone(model).fit(chunks)
+    np.testing.assert_array_equal(
+        found.predict_dist(X_new).mean(), expected.predict_dist(X_new).mean()
+    )
+    assert not is_classifier(model) or found.classes_.tolist() == ["high", "low", "middle"]
+    with pytest.raises(ValueError, match="groups can be used only with rows in memory"):
+        clone(model).fit(*spread.parts, groups=np.zeros(TRAINING))

@@ -12,8 +12,6 @@ da = pytest.importorskip("dask.array")
 
 REGRESSORS = ("DualLinearRegression", "StagewiseRegressor", "KernelRidgeRegression")
 CLASSIFIERS = (
-    "BoostedTreesClassifier",
-    "BoostedTreesRegressor",
     "DiscreteClassifier",
     "DualLogisticRegression",
     "GaussianProcessClassifier",

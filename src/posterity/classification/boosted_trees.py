@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from posterity import distributions, models, trees, validation
+from posterity import designs, distributions, models, trees, validation
 from posterity.arrays import Array
-from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES
+from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
 from posterity.classification.staged import StagedClassifier
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
@@ -274,6 +275,12 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
         codes = self._learn_classes(y, n_rows, counts)
         return BoostedTargets(codes, codes, _indicate_classes(codes, len(self.classes_)))
+
+    def _gather_targets(self, partitions: designs.Partitions) -> tuple[Array, Array]:
+        labels, _ = partitions.count_targets()
+        encoded = partitions.encode_targets(partial(encode_classes, labels))
+        codes, weights = super()._gather_targets(encoded)
+        return labels[codes.astype(np.intp)], weights
 
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
         n_classes = len(self.classes_)

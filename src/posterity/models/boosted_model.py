@@ -16,7 +16,12 @@ from posterity.arrays import Array
 from posterity.models import boosting_plan
 from posterity.models.lazy_queries import refuse_partitions
 from posterity.models.split_model import SplitModel, check_groups
-from posterity.models.streamed_rows import read_targets
+from posterity.models.streamed_rows import (
+    Source,
+    find_streamed_source,
+    learn_columns,
+    read_targets,
+)
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.levels import LevelMeans
 from posterity.trees.boosting.members import BoostingPlan, StartingPoint
@@ -91,12 +96,13 @@ class BoostedModel(SplitModel, abc.ABC):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (N, D), or :class:`posterity.designs.Chunks`
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks` or Dask
             Inputs, where NaN is a missing value; or rows of any kind that ``splits`` takes. Chunks
             contain targets and weights and are never in memory together; a byte for each row and
-            test is.
+            test is. Rows of Dask collections stay on the workers, which send these bytes; the
+            trees grow in this process.
         y : array-like of shape (N,)
-            Targets: classes or numbers.
+            Targets: classes or numbers; a Dask collection where X is one.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         groups : array-like of shape (N,), optional
@@ -111,8 +117,10 @@ class BoostedModel(SplitModel, abc.ABC):
         if earlier is None:
             self.seed_ = int(arrays.generator(self.random_state).integers(2**62))
         rng = np.random.default_rng(self.seed_)
-        if isinstance(X, designs.Chunks):
-            return self._fit_chunks(X, rng)
+        source = find_streamed_source(X, y, sample_weight)
+        if source is not None:
+            self._refuse_beside_streamed_rows(groups, activation)
+            return self._fit_streamed(source, rng)
         rows = self._check_rows(X, reset=True)
         counts = validation.check_repetitions(sample_weight, len(rows))
         targets = self._read_targets(y, len(rows), counts)
@@ -210,21 +218,38 @@ class BoostedModel(SplitModel, abc.ABC):
             gains, n_columns = self.column_gain_[None], self.n_features_in_
             self.column_gain_ = self.levels_.sum_by_column(gains, n_columns)[0]
 
-    def _fit_chunks(self, chunks: designs.Chunks, rng: np.random.Generator) -> Self:
-        if self.categorical_features is not None:
-            raise ValueError(
-                "categorical_features are taken only with rows in memory: encode them first, or "
-                "fit on a sample."
-            )
-        chunks.require_rereadable(type(self).__name__)
-        y, weights = read_targets(self, chunks)
+    def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
+        """Fit to rows that are not in memory: targets, weights and codes of all of them are."""
+        if isinstance(source, designs.Partitions):
+            learn_columns(self, source)
+            y, weights = self._gather_targets(source)
+        else:
+            source.require_rereadable(type(self).__name__)
+            y, weights = read_targets(self, source)
         targets = self._read_targets(y, len(y), weights)
         counts = np.ones(len(y)) if weights is None else weights
         n_members = self._count_members(len(y))
-        table = boosting_plan.code_chunks(
-            self._family(), chunks, targets.strata, counts, n_members, rng
+        table = boosting_plan.code_streamed_rows(
+            self._family(), source, targets.strata, counts, n_members, rng
         )
         return self._boost(table, targets.values, self._start(table, rng, None, None))
+
+    def _gather_targets(self, partitions: designs.Partitions) -> tuple[Array, Array]:
+        """Targets and weights of all rows of Dask collections."""
+        return boosting_plan.gather_targets(partitions)
+
+    def _refuse_beside_streamed_rows(self, groups: Any, activation: Any) -> None:
+        """Raise ValueError for what cannot be used where rows are not in memory."""
+        given = {
+            "categorical_features": self.categorical_features,
+            "groups": groups,
+            "activation": activation,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} can be used only with rows in memory: omit it, or fit on a sample."
+                )
 
     def _find_earlier_fit(self) -> Self | None:
         """What a warm start continues: a copy of the model as it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn import model_selection
 from posterity import designs, trees, validation
 from posterity.arrays import Array
 from posterity.models.split_model import count_candidates
+from posterity.models.streamed_rows import Source, check_block_weights, check_targets
 from posterity.trees import forests
 from posterity.trees.boosting import choices
 from posterity.trees.boosting.boosted_trees import BoostedTrees
@@ -112,29 +114,64 @@ class BoostingRows:
         return folds
 
 
-def code_chunks(
+def code_streamed_rows(
     family: trees.Family,
-    chunks: designs.Chunks,
+    source: Source,
     strata: Array,
     weights: Array,
     cv: Any,
     rng: np.random.Generator,
 ) -> BoostedRows:
-    """Codes of rows that are never in memory together, a byte for each test; block by block."""
-    fitted = forests.fit_family(family, chunks)
+    """Codes of rows that are never in memory together, a byte for each test.
+
+    Chunks are coded block by block; partitions of Dask collections by the workers.
+    """
+    if cv is not None and not _is_count(cv):
+        raise ValueError("Rows that are not in memory take a number of members as cv, or None.")
+    if isinstance(source, designs.Partitions):
+        source = source.encode_targets(_ignore_targets)  # labels may be text
+    fitted = forests.fit_family(family, source)
     catalogue = Catalogue.from_rows(
         fitted, np.empty((0, 0)), np.empty(0, np.int32), fitted.catalogue()
     )
-    codes, row = np.empty((len(catalogue.tests), len(strata)), dtype=np.uint8), 0
-    for block in chunks:
-        places = np.arange(len(block.X), dtype=np.int32)
-        codes[:, row : row + len(places)] = catalogue.encode_rows(block.X, places)
-        row += len(places)
-    if cv is not None and not _is_count(cv):
-        raise ValueError("Chunks take a number of members as cv, or None.")
+    if isinstance(source, designs.Partitions):
+        codes = source.reduce(partial(_encode_block, catalogue), _join_codes)
+    else:
+        codes = np.empty((len(catalogue.tests), len(strata)), dtype=np.uint8)
+        for block in source:
+            codes[:, block.first_row : block.first_row + len(block)] = _encode_block(
+                catalogue, block
+            )
     folds = choices.FoldPlan.choose(len(strata), cv).draw(strata, None, rng)
     every = np.arange(len(strata))
     return BoostedRows(catalogue, codes, weights, folds, None, every, len(every))
+
+
+def gather_targets(partitions: designs.Partitions) -> tuple[Array, Array]:
+    """Targets and weights of all rows of Dask collections, (N,), in their order."""
+    y, weights = partitions.reduce(_read_block, _join_targets, description="Reading targets")
+    validation.warn_of_few_repetitions(weights)
+    return y, weights
+
+
+def _ignore_targets(y: NDArray[Any]) -> Array:
+    return np.zeros(len(y))
+
+
+def _encode_block(catalogue: Catalogue, block: designs.RowBlock) -> Codes:
+    return catalogue.encode_rows(block.X, np.arange(len(block), dtype=np.int32))
+
+
+def _join_codes(a: Codes, b: Codes) -> Codes:
+    return np.concatenate([a, b], axis=1)
+
+
+def _read_block(block: designs.RowBlock) -> tuple[Array, Array]:
+    return check_targets(block), check_block_weights(block)
+
+
+def _join_targets(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+    return np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]])
 
 
 def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> BoostingPlan:

@@ -14,8 +14,8 @@ _FILL = "Fill or drop missing values first, e.g. with sklearn.impute.SimpleImput
 _CLIP = "Clip or drop infinite values first."
 _LEARNED = (
     "{model} needs its rows in memory, but X is a Dask collection: pass X.compute(), or a sample "
-    "of the rows. Linear and logistic models, forests, and Gaussian processes with inducing "
-    "points can be fitted to Dask collections."
+    "of the rows. Linear and logistic models, forests, boosted trees, and Gaussian processes with "
+    "inducing points can be fitted to Dask collections."
 )
 _ASKED = (
     "X is a Dask collection, but this method of {model} needs rows in memory: pass X.compute(), "

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.designs import Chunks, RowBlock
+from posterity.designs import Chunks, Partitions, RowBlock
 from posterity.trees.families.family import Family
 from posterity.trees.forests import (
     class_forest,
@@ -39,9 +39,9 @@ FAMILY_ROWS = 100_000
 _MOST_SAMPLES = 65_536  # of each tree, unless it is told
 
 
-def fit_family(family: Family, chunks: Chunks) -> Family:
+def fit_family(family: Family, source: Chunks | Partitions) -> Family:
     """The family, having seen a sample of the rows: all of them where there are few."""
-    some = chunks.sample(FAMILY_ROWS, np.random.default_rng(0))
+    some = source.sample(FAMILY_ROWS, np.random.default_rng(0))
     return family.adapt_to(some.X, some.sample_weight)
 
 
