@@ -276,9 +276,11 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         codes = self._learn_classes(y, n_rows, counts)
         return BoostedTargets(codes, codes, _indicate_classes(codes, len(self.classes_)))
 
-    def _gather_targets(self, partitions: designs.Partitions) -> tuple[Array, Array]:
-        labels, _ = partitions.count_targets()
-        encoded = partitions.encode_targets(partial(encode_classes, labels))
+    def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
+        if isinstance(source, designs.Chunks):
+            return super()._gather_targets(source)
+        labels, _ = source.count_targets()
+        encoded = source.encode_targets(partial(encode_classes, labels))
         codes, weights = super()._gather_targets(encoded)
         return labels[codes.astype(np.intp)], weights
 

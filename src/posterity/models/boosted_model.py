@@ -220,12 +220,7 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
         """Fit to rows that are not in memory: targets, weights and codes of all of them are."""
-        if isinstance(source, designs.Partitions):
-            learn_columns(self, source)
-            y, weights = self._gather_targets(source)
-        else:
-            source.require_rereadable(type(self).__name__)
-            y, weights = read_targets(self, source)
+        y, weights = self._gather_targets(source)
         targets = self._read_targets(y, len(y), weights)
         counts = np.ones(len(y)) if weights is None else weights
         n_members = self._count_members(len(y))
@@ -234,9 +229,13 @@ class BoostedModel(SplitModel, abc.ABC):
         )
         return self._boost(table, targets.values, self._start(table, rng, None, None))
 
-    def _gather_targets(self, partitions: designs.Partitions) -> tuple[Array, Array]:
-        """Targets and weights of all rows of Dask collections."""
-        return boosting_plan.gather_targets(partitions)
+    def _gather_targets(self, source: Source) -> tuple[Array, Array | None]:
+        """Targets and weights of all rows; the model learns its columns."""
+        if isinstance(source, designs.Partitions):
+            learn_columns(self, source)
+            return boosting_plan.gather_targets(source)
+        source.require_rereadable(type(self).__name__)
+        return read_targets(self, source)
 
     def _refuse_beside_streamed_rows(self, groups: Any, activation: Any) -> None:
         """Raise ValueError for what cannot be used where rows are not in memory."""

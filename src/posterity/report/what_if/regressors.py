@@ -136,7 +136,7 @@ def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
 
 @pack_estimator.register
 def _pack_boosted_trees_regressor(model: regression.BoostedTreesRegressor) -> Json:
-    raise NoFormError("Boosted trees of numbers, whose spread has trees of its own, cannot run in a page.")
+    raise NoFormError("Boosted trees of numbers and of their spread cannot run in a page.")
 
 
 def _pack_conjugate(model: Any, space: Json, coef: Array) -> Json:

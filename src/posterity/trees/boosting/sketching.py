@@ -63,8 +63,8 @@ def sketch_outputs(
 def order_outputs(codes: NDArray[np.uint8], slopes: Array, weights: Array) -> NDArray[np.intp]:
     """An order (L,) of outputs that neither other names of classes nor repeated rows change.
 
-    Outputs are told apart by their slopes at rows, each of which has a number that depends on its
-    codes alone, neither on its place nor on how often it stands there.
+    Slopes at rows distinguish outputs. Each row has a number that depends on its codes alone,
+    neither on its place nor on how often it stands there.
 
     Parameters
     ----------
