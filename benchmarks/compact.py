@@ -26,7 +26,14 @@ HIDDEN = (
     *("fit_cpu_s", "predict_cpu_s", "evaluation_cpu_s", "save_cpu_s", "load_cpu_s", "cpu_s"),
     *("floor_wall_s", "save_peak_mib", "load_peak_mib", "row_2_ms", "added_mib", "repeat", "rows"),
     *("variance", "length_scale", "tolerance", "evaluations", "iterations", "steps"),
-    *("best_other", "best_peer", "nodes", "confidence_percent", "joint_confidence_percent"),
+    *(
+        "best_other",
+        "best_peer",
+        "nodes",
+        "n_images",
+        "confidence_percent",
+        "joint_confidence_percent",
+    ),
 )
 _FURTHER = {
     "peak_mib": "memory, MiB",
@@ -50,6 +57,9 @@ _FURTHER = {
     "joint_distance": "joint distance",
     "max_turn": "views, +- degrees",
     "pixel_percent": "pixels, %",
+    "pixel_error": "pixels, +- %",
+    "log_score_error": "log score, +-",
+    "image_ms": "image, ms",
     "class_percent": "mean over parts, %",
     "joint_precision": "precision of joints",
     "joint_percent": "joints within 10 cm, %",
