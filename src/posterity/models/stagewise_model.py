@@ -39,6 +39,8 @@ class StagewiseModel(BaseEstimator):
     units: str
     n_restarts: int
     validation_fraction: float | None
+    learning_rate: float = 1.0  # of models in files that were written before there was a choice
+    subsample: float = 1.0
     max_iter: int
     n_jobs: int | None
     random_state: Any
@@ -67,6 +69,9 @@ class StagewiseModel(BaseEstimator):
             validation.check_count(getattr(self, name), name, least=least)
         if not isinstance(self.units, str) or self.units not in _UNITS:
             raise ValueError(f"units={self.units!r} must be one of {', '.join(map(repr, _UNITS))}.")
+        for name in ("learning_rate", "subsample"):
+            if validation.check_positive(getattr(self, name), name) > 1.0:
+                raise ValueError(f"{name}={getattr(self, name)} must be at most 1.")
         part = self.validation_fraction
         if part is not None and not (isinstance(part, numbers.Real) and 0.0 < part < 1.0):
             raise ValueError(
@@ -107,7 +112,15 @@ class StagewiseModel(BaseEstimator):
         unit = _UNITS[self.units](1, n_restarts=self.n_restarts, random_state=0)
         unit.fit(X, sample_weight=counts)
         return prepare_stages(
-            unit, X, y, counts, likelihood, max_iter=self.max_iter, n_jobs=self.n_jobs
+            unit,
+            X,
+            y,
+            counts,
+            likelihood,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            learning_rate=self.learning_rate,
+            subsample=self.subsample,
         )
 
     def _adopt(self, stages: Stages) -> None:

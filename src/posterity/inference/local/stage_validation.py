@@ -18,7 +18,7 @@ from posterity.inference.local.stagewise import (
     iterate_latents,
 )
 
-_PATIENCE = 3  # units that may fail to predict held-out rows better before no more are tried
+_PATIENCE = 3  # units of full size that may fail to predict held-out rows better before no more are tried
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ def validate_stages(
         for A in _predict_held_out(trials, X, folds, 1 + n_stages, rng):
             likelihood = judge.tune_likelihood(likelihood, A[held])
             found = found.extend(likelihood, evaluate_log_prob(likelihood, judge.y, A[held]))
-            if len(found.likelihoods) - 1 - np.argmax(found.scores) >= _PATIENCE:
+            n_poor = len(found.likelihoods) - 1 - np.argmax(found.scores)
+            if n_poor * whole.learning_rate >= _PATIENCE:
                 break
     return found
 

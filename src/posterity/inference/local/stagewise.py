@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import joblib
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import features, likelihoods, linalg, optimize
 from posterity.arrays import Array
@@ -28,6 +29,7 @@ _LEAST_GAIN = 1e-3  # nats: what a unit must add
 _HEAT = 100  # iterations after which only the best search goes on
 _SETTLED = 1e-4  # nats: a search ends where an iteration gains less
 _TURNS = 10  # of the unit and of the parameters of the likelihood
+_DRAWS = 10  # of a share of the rows, in none of which a unit gains, before the fit ends
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class StagewiseFitter:
     weight_information: float
     max_iter: int
     n_jobs: int | None
+    learning_rate: float = 1.0  # factor of each unit
+    subsample: float = 1.0  # share of the rows that each search looks at
 
     def fit(self, n_stages: int, rng: np.random.Generator) -> Stages:
         """So many stages, or fewer where no further unit gains enough.
@@ -154,18 +158,42 @@ class StagewiseFitter:
         self, total: Array, last: StagewiseStep, rng: np.random.Generator
     ) -> StagewiseStep | None:
         """The unit that adds most to the sum so far, or None.  [P9 9.50]-[P9 9.52]"""
-        problem = self.problem(total, last)
+        for _ in range(1 if self.subsample == 1.0 else _DRAWS):
+            step = self.find_unit(total, last, rng)
+            if step is not None:
+                return step
+        return None
+
+    def find_unit(
+        self, total: Array, last: StagewiseStep, rng: np.random.Generator
+    ) -> StagewiseStep | None:
+        """The best unit for one draw of the rows, or None."""
+        problem = self.problem(total, last, self.draw_rows(rng))
         screen = screening.CandidateScreen.from_problem(problem)
         starts = [screen.choose_start(rng) for _ in range(1 + self.units.n_restarts)]
         best = self.race_starts(problem, starts)
-        if -last.log_likelihood - best.value <= _LEAST_GAIN:
+        if problem(np.zeros_like(problem.mean))[0] - best.value <= _LEAST_GAIN:
             return None
         end, likelihood = self.alternate_with_likelihood(problem, best)
         theta, (w, b) = problem.split(end.x)
-        step = StagewiseStep(theta, w, b, likelihood, -np.inf, end.n_iter)
-        return self.finish_step(step, problem.latents(end.x))
+        rate = self.learning_rate
+        step = StagewiseStep(
+            theta, rate * w, (1.0 - rate) * last.offset + rate * b, likelihood, -np.inf, end.n_iter
+        )
+        A = self.units.evaluate_columns(self.U, theta) * step.weights + step.offset
+        return self.finish_step(step, total + A)
 
-    def problem(self, total: Array, last: StagewiseStep) -> learned_features.LearnedFeatureProblem:
+    def draw_rows(self, rng: np.random.Generator) -> slice | NDArray[np.intp]:
+        """The rows that a search looks at, in order."""
+        if self.subsample == 1.0:
+            return slice(None)
+        n_rows = len(self.y)
+        size = max(1, round(self.subsample * n_rows))
+        return np.sort(rng.choice(n_rows, size, replace=False))
+
+    def problem(
+        self, total: Array, last: StagewiseStep, rows: slice | NDArray[np.intp] = slice(None)
+    ) -> learned_features.LearnedFeatureProblem:
         """The problem of one more unit; where that has no weight, the value of the last step.
 
         The constant moves from where it was, as far as one row's worth of information lets it: so
@@ -173,13 +201,13 @@ class StagewiseFitter:
         """
         problem = learned_features.LearnedFeatureProblem.from_rows(
             self.units,
-            self.U,
-            self.y,
-            self.counts,
+            self.U[rows],
+            self.y[rows],
+            self.counts[rows],
             last.likelihood,
             weight_information=self.weight_information,
             fit_intercept=True,
-            base=total,
+            base=total[rows],
         )
         mean = np.append(problem.mean[: -len(last.offset)], last.offset)
         return replace(problem, mean=mean)
@@ -204,11 +232,19 @@ class StagewiseFitter:
     def continue_search(
         self, problem: learned_features.LearnedFeatureProblem, x: Array, n_iter: int
     ) -> optimize.Optimum:
-        """A search to its end, after some iterations already made."""
+        """A search to its end, after some iterations already made.
+
+        A unit that is shrunken need not be the most probable one, so that its search may be short.
+        """
         end = optimize.minimise_lbfgs(
-            problem, x, max_iter=self.max_iter, least_gain=_SETTLED, announce=False
+            problem,
+            x,
+            max_iter=max(self.max_iter - n_iter, 1),
+            least_gain=_SETTLED,
+            announce=False,
         )
-        return optimize.optimum.warn_unless_converged(replace(end, n_iter=n_iter + end.n_iter))
+        end = replace(end, n_iter=n_iter + end.n_iter)
+        return end if self.learning_rate < 1.0 else optimize.optimum.warn_unless_converged(end)
 
     def alternate_with_likelihood(
         self, problem: learned_features.LearnedFeatureProblem, best: optimize.Optimum
@@ -284,6 +320,8 @@ def prepare_stages(
     weight_information: float = 1.0,
     max_iter: int = 3000,
     n_jobs: int | None = None,
+    learning_rate: float = 1.0,
+    subsample: float = 1.0,
 ) -> StagewiseFitter:
     """What fits a sum of units, each the best addition to those before it.
 
@@ -307,10 +345,26 @@ def prepare_stages(
         Of each search.
     n_jobs : int, optional
         How many searches at a time.
+    learning_rate : float, default=1
+        Factor of each unit.
+    subsample : float, default=1
+        Share of the rows, drawn anew for each unit, that its search looks at.
     """
     start, bounds = likelihood.search_start(y, counts)
     U = units.standardise(X)
-    return StagewiseFitter(units, U, y, counts, start, bounds, weight_information, max_iter, n_jobs)
+    return StagewiseFitter(
+        units,
+        U,
+        y,
+        counts,
+        start,
+        bounds,
+        weight_information,
+        max_iter,
+        n_jobs,
+        learning_rate,
+        subsample,
+    )
 
 
 def evaluate_log_prob(likelihood: AnyLikelihood, y: Array, A: Array) -> Array:
