@@ -6,6 +6,7 @@ from posterity.vision.depth_differences import DepthDifferences, DepthPixels
 from posterity.vision.depth_images import read_depth
 from posterity.vision.detections import Detections
 from posterity.vision.detector import WindowDetector
+from posterity.vision.gabor import Gabor
 from posterity.vision.haar import HaarFeatures
 from posterity.vision.images import (
     ImageError,
@@ -19,6 +20,7 @@ from posterity.vision.joints import JointFinder, Joints
 from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
 from posterity.vision.masks import read_mask
+from posterity.vision.patch_classifier import PatchClassifier
 from posterity.vision.pose_hypotheses import PoseHypotheses
 from posterity.vision.pose_mixtures import PoseModes
 from posterity.vision.shape_contexts import ShapeContexts
@@ -31,10 +33,12 @@ __all__ = [
     "DepthDifferences",
     "DepthPixels",
     "Detections",
+    "Gabor",
     "HaarFeatures",
     "ImageError",
     "JointFinder",
     "Joints",
+    "PatchClassifier",
     "PoseHypotheses",
     "PoseModes",
     "ShapeContexts",

@@ -18,7 +18,7 @@ from posterity.inference.local.stagewise import (
     iterate_latents,
 )
 
-_PATIENCE = 3  # units of full size that may fail to predict held-out rows better before no more are tried
+_PATIENCE = 3  # units of full size that may fail held-out rows before no more are tried
 
 
 @dataclass(frozen=True)
