@@ -107,6 +107,8 @@ ROOMS = {  # beside the public estimators
     "trees.structure": "Trees",
     "vision": """BodyPartForest DepthDifferences HaarFeatures JointFinder ShapeContexts
         SilhouettePose SurfaceLayout WalkingModel WindowDetector""",
+    "vision": """BodyPartForest DepthDifferences Gabor HaarFeatures JointFinder PatchClassifier
+        SurfaceLayout WalkingModel WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.pose_prototypes": "PosePrototypes",

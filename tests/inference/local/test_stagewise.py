@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import expit
 from support.for_each import for_each
 
-from posterity import features, likelihoods, optimize
+from posterity import StagewiseClassifier, features, likelihoods, optimize
 from posterity.inference import rows
 from posterity.inference.local import learned_features, screening, stage_validation, stagewise
 
@@ -421,3 +421,39 @@ def test_held_out_rows_choose_the_units_and_tell_the_noise():
     applied = found.apply(whole.fit(2, np.random.default_rng(1)))
     assert applied.n_validated == 60.0
     assert [step.likelihood for step in applied.steps] == list(found.likelihoods[:3])
+
+
+def draw_discs(n, seed=0):
+    """Rows inside and outside of a circle, with some labels wrong."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (np.hypot(*X.T) < 1.2) ^ (rng.random(n) < 0.05)
+
+
+def test_a_learning_rate_shrinks_the_first_unit_and_constant():
+    X, y = draw_discs(80)
+    whole, part = (
+        StagewiseClassifier(1, n_restarts=0, learning_rate=rate, random_state=0).fit(X, y)
+        for rate in (1.0, 0.25)
+    )
+    constant = np.log(y.mean() / (1 - y.mean()))
+    np.testing.assert_allclose(part.coef_, 0.25 * whole.coef_, rtol=1e-12)
+    np.testing.assert_allclose(
+        part.intercept_, constant + 0.25 * (whole.intercept_ - constant), rtol=1e-3
+    )
+
+
+def test_short_searches_of_shrunken_units_do_not_warn_and_predict():
+    X, y = draw_discs(300)
+    model = StagewiseClassifier(
+        80, n_restarts=0, learning_rate=0.2, subsample=0.5, max_iter=8, random_state=0
+    ).fit(X[:200], y[:200])
+    assert np.all(np.diff(model.log_likelihoods_[::10]) > 0.0)
+    assert model.score(X[200:], y[200:]) > 0.85
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "subsample"])
+def test_rates_and_shares_above_one_are_refused(name):
+    X, y = draw_discs(20)
+    with pytest.raises(ValueError, match=f"{name}=1.5 must be at most 1"):
+        StagewiseClassifier(1, **{name: 1.5}).fit(X, y)

@@ -227,23 +227,21 @@ class StagewiseFitter:
             joblib.delayed(heat)(start) for start in starts
         )
         ahead = min(heats, key=lambda end: end.value)
-        return self.continue_search(problem, ahead.x, ahead.n_iter)
+        return self.continue_search(problem, ahead)
 
     def continue_search(
-        self, problem: learned_features.LearnedFeatureProblem, x: Array, n_iter: int
+        self, problem: learned_features.LearnedFeatureProblem, begun: optimize.Optimum
     ) -> optimize.Optimum:
-        """A search to its end, after some iterations already made.
+        """A search to its end, or to the last of its iterations.
 
         A unit that is shrunken need not be the most probable one, so that its search may be short.
         """
-        end = optimize.minimise_lbfgs(
-            problem,
-            x,
-            max_iter=max(self.max_iter - n_iter, 1),
-            least_gain=_SETTLED,
-            announce=False,
-        )
-        end = replace(end, n_iter=n_iter + end.n_iter)
+        end, left = begun, self.max_iter - begun.n_iter
+        if left > 0:
+            end = optimize.minimise_lbfgs(
+                problem, begun.x, max_iter=left, least_gain=_SETTLED, announce=False
+            )
+            end = replace(end, n_iter=begun.n_iter + end.n_iter)
         return end if self.learning_rate < 1.0 else optimize.optimum.warn_unless_converged(end)
 
     def alternate_with_likelihood(
@@ -255,7 +253,7 @@ class StagewiseFitter:
             problem = replace(problem, likelihood=likelihood)
             if best.value - problem(best.x)[0] <= _LEAST_GAIN:
                 break
-            best = self.continue_search(problem, best.x, best.n_iter)
+            best = self.continue_search(problem, best)
         return best, problem.likelihood
 
     def tune_likelihood(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
