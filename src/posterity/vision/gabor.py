@@ -99,7 +99,7 @@ class Gabor(TransformerMixin, BaseEstimator):
                 f"Patches have {pixels.shape[1]} x {pixels.shape[2]} pixels, but the features were "
                 f"fitted to patches of {self.patch_shape_[0]} x {self.patch_shape_[1]}."
             )
-        even, odd = self._build_filters()
+        even, odd = self.build_filters()
         answers = np.empty((len(pixels), self.n_features_out_), dtype=np.float32)
         for start in range(0, len(pixels), _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -128,7 +128,7 @@ class Gabor(TransformerMixin, BaseEstimator):
             return flat.astype(np.float32) / np.float32(255)
         return np.stack([_rank_values(one) for one in flat])
 
-    def _build_filters(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def build_filters(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Build the even and odd filters of all features, each (H W, n_features_out_)."""
         places = [
             (grid, np.pi * k / self.n_orientations, row, column)

@@ -11,7 +11,8 @@ from sklearn.model_selection import train_test_split
 from posterity import persistence, tables, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
-from posterity.cli.vision import detectors, reading
+from posterity.cli.vision import detectors
+from posterity.cli.vision.reading import ImageReading
 from posterity.cli.vision.tally import count_things
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import patches
@@ -36,7 +37,7 @@ class _LabelledPatches:
 
     patches: list[Pixels] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
-    reading: reading.ImageReading = field(default_factory=reading.ImageReading)
+    work: ImageReading = field(default_factory=ImageReading)
 
 
 def run(plan: TrainPatchesRequest, voice: OutputPrinter) -> None:
@@ -64,7 +65,7 @@ def run(plan: TrainPatchesRequest, voice: OutputPrinter) -> None:
     size = amounts.format_size(Path(plan.out).stat().st_size)
     voice.say(f"Classifier saved to {plan.out} ({size}).")
     voice.next("vision", "classify-patches", "new_image.png", "--model", plan.out)
-    failed = found.reading.n_failed
+    failed = found.work.n_failed
     voice.give(
         {
             "model": plan.out,
@@ -92,7 +93,7 @@ def _read_folder(plan: TrainPatchesRequest) -> _LabelledPatches:
             return patches.stack_gray_patches([vision.read_image(path)], plan.size)[0]
 
         paths = list(vision.list_images(place))
-        for patch in found.reading.read_all(read, paths, f"Reading {place.name}"):
+        for patch in found.work.read_all(read, paths, f"Reading {place.name}"):
             found.patches.append(patch)
             found.labels.append(place.name)
     if not found.patches:
