@@ -25,12 +25,12 @@ def face(smiles):
     y, x = np.mgrid[-1 : 1 : SIZE * 1j, -1 : 1 : SIZE * 1j]
     y, x = y + rng.normal(0.0, 0.06), x + rng.normal(0.0, 0.06)
     patch = np.full((SIZE, SIZE), rng.uniform(60.0, 120.0))
-    skin, bend = rng.uniform(150.0, 200.0), rng.uniform(0.05, 0.3) * (1 if smiles else -1)
+    skin, bend = rng.uniform(150.0, 200.0), rng.uniform(0.0, 0.22) * (1 if smiles else -1)
     patch[(y / 0.95) ** 2 + (x / 0.8) ** 2 < 1.0] = skin
     patch[(y + 0.25) ** 2 / 0.02 + (np.abs(x) - 0.35) ** 2 / 0.03 < 1.0] = skin - 90.0
     mouth = 0.5 + bend * (0.5 - (x / 0.4) ** 2)
     patch[(np.abs(y - mouth) < 0.07) & (np.abs(x) < 0.45)] = skin - 70.0
-    patch += rng.uniform(-30.0, 30.0) * x + rng.normal(0.0, 25.0, size=patch.shape)
+    patch += rng.uniform(-30.0, 30.0) * x + rng.normal(0.0, 30.0, size=patch.shape)
     return patch.clip(0, 255).astype(np.uint8)
 
 
@@ -42,7 +42,7 @@ model.fit(patches[:400], labels[:400])
 new, truth = patches[400:], labels[400:]
 p = model.predict_proba(new)[:, 1]
 
-figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.4), constrained_layout=True)
+figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.0), constrained_layout=True)
 bank = np.zeros((4 * SIZE, 4 * SIZE))
 for i, grid in enumerate(gabor.grids):
     single = vision.Gabor((grid,)).fit(new[:1])
@@ -64,9 +64,17 @@ axes[1, 0].imshow(np.vstack(rows), cmap="gray", vmin=0, vmax=255)
 for k, i in enumerate(chosen):
     color = "white" if (p[i] > 0.5) == truth[i] else "tab:red"
     place = SIZE * (k % 8) + 2, SIZE * (k // 8) + 3
-    axes[1, 0].text(*place, f"{p[i]:.2f}", color=color, fontsize=7, va="top")
+    axes[1, 0].text(
+        *place,
+        f"{p[i]:.2f}",
+        color=color,
+        fontsize=7,
+        va="top",
+        bbox={"color": "black", "alpha": 0.6, "pad": 0.8},
+    )
 axes[1, 0].set(title="probability of a smile", xticks=[], yticks=[])
 
-displays.ReliabilityDisplay.from_predictions(truth, p).plot(axes[1, 1])
+displays.ReliabilityDisplay.from_predictions(truth, p, n_bins=8).plot(axes[1, 1])
+axes[1, 1].set_title("reliability")
 OUT.mkdir(exist_ok=True)
 figure.savefig(OUT / "patch_classifier.png")
