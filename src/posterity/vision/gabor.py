@@ -162,7 +162,8 @@ class Gabor(TransformerMixin, BaseEstimator):
         rows = _mirror(int((row + 0.5) * height / grid) + np.arange(-reach, reach + 1), height)
         columns = _mirror(int((column + 0.5) * width / grid) + np.arange(-reach, reach + 1), width)
         placed = np.zeros((2, height, width))
-        np.add.at(placed, (slice(None), rows[:, None], columns), waves)
+        for one, wave in zip(placed, waves, strict=True):
+            np.add.at(one, (rows[:, None], columns[None, :]), wave)
         return placed.reshape(2, -1)
 
 

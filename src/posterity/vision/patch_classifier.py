@@ -31,7 +31,8 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
         From patches (N, H, W) to columns. None: :class:`Gabor`.
     classifier : estimator, optional
         Classifier of the columns. None: a :class:`posterity.StagewiseClassifier` of at most 300
-        smooth steps with a learning rate of 0.1, each learned from a half of the patches.
+        smooth steps with a learning rate of 0.1, each learned from a half of the patches; how
+        many there are is chosen by patches that are held out.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the default classifier.
 
@@ -112,7 +113,7 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
         """The distribution of the class of each image, by its place in ``classes_``."""
         return self.classifier_.predict_dist(self._describe(X))
 
-    def _describe(self, X: Any) -> Array:
+    def _describe(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)
         return self.features_.transform(self._prepare_patches(X))
 
@@ -126,6 +127,7 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
             n_restarts=0,
             learning_rate=0.1,
             subsample=0.5,
+            validation_fraction=0.3,
             max_iter=15,
             random_state=self.random_state,
         )

@@ -201,16 +201,22 @@ class StagewiseFitter:
         """
         problem = learned_features.LearnedFeatureProblem.from_rows(
             self.units,
-            self.U[rows],
-            self.y[rows],
-            self.counts[rows],
+            self.U,
+            self.y,
+            self.counts,
             last.likelihood,
             weight_information=self.weight_information,
             fit_intercept=True,
-            base=total[rows],
+            base=total,
         )
-        mean = np.append(problem.mean[: -len(last.offset)], last.offset)
-        return replace(problem, mean=mean)
+        return replace(
+            problem,  # with the prior of all rows, since a few may be of one class
+            U=self.U[rows],
+            y=self.y[rows],
+            counts=self.counts[rows],
+            base=total[rows],
+            mean=np.append(problem.mean[: -len(last.offset)], last.offset),
+        )
 
     def race_starts(
         self, problem: learned_features.LearnedFeatureProblem, starts: list[Array]
