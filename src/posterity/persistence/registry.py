@@ -105,10 +105,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "vision": """BodyPartForest DepthDifferences HaarFeatures JointFinder ShapeContexts
-        SilhouettePose SurfaceLayout WalkingModel WindowDetector""",
     "vision": """BodyPartForest DepthDifferences Gabor HaarFeatures JointFinder PatchClassifier
-        SurfaceLayout WalkingModel WindowDetector""",
+        ShapeContexts SilhouettePose SurfaceLayout WalkingModel WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.pose_prototypes": "PosePrototypes",

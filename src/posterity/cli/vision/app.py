@@ -4,8 +4,14 @@ import typer
 
 from posterity.cli import options as common
 from posterity.cli import outcome
-from posterity.cli.vision import depth_options, label_options, options, pose_options, walk_options
-from posterity.cli.vision import depth_options, label_options, options, patch_commands
+from posterity.cli.vision import (
+    depth_options,
+    label_options,
+    options,
+    patch_commands,
+    pose_options,
+    walk_options,
+)
 
 app = typer.Typer(
     no_args_is_help=True, help="Find objects in images, with a probability on every box."
@@ -344,5 +350,7 @@ def demo(
         from posterity.cli.vision import demo as work
 
         work.run(out, voice.OutputPrinter(json), force=force)
+
+
 app.command("train-patches")(patch_commands.train_patches)
 app.command("classify-patches")(patch_commands.classify_patches)
