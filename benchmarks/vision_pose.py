@@ -343,25 +343,16 @@ def show(value: Any) -> str:
     return value if isinstance(value, str) else report.number(value)
 
 
-def write_model(console: Console, n_prototypes: int = 500) -> None:
-    """Fit the model of the package to all recordings, walks more often than others."""
-    rng, sampler = np.random.default_rng(0), bodies.VideoSampler()
+def write_model(console: Console, n_prototypes: int = 300) -> None:
+    """Fit the model of the package to two seconds of every recording, all round."""
     recordings = vision_motions.read_recordings()
-    walks = [r for r in recordings if any(w in r.description.lower() for w in WALKING)]
-    others = [r for r in recordings if r not in walks]
-    parts = [
-        render_videos(walks, sampler, rng, views=2, frames=45),
-        render_videos(others, sampler, rng, views=2, frames=45),
-    ]
-    videos = np.concatenate([parts[0].videos, parts[1].videos + parts[0].videos[-1] + 1])
-    model = SilhouettePose(n_prototypes).fit(
-        np.concatenate([part.X for part in parts]),
-        np.concatenate([part.y for part in parts]),
-        times=number_frames(videos),
-        groups=np.concatenate([part.groups for part in parts]),
+    data = render_videos(
+        recordings, bodies.VideoSampler(), np.random.default_rng(0), views=1, frames=30
     )
+    times = number_frames(data.videos)
+    model = SilhouettePose(n_prototypes).fit(data.X, data.y, times=times, groups=data.groups)
     posterity.save(model, MODEL)
-    console.print(f"{MODEL.name}: {MODEL.stat().st_size:,} bytes, {len(videos):,} frames")
+    console.print(f"{MODEL.name}: {MODEL.stat().st_size:,} bytes, {len(times):,} frames")
 
 
 def main(
