@@ -5,6 +5,7 @@ at the same inputs.
 """
 
 from posterity.datasets.base import Dataset
+from posterity.datasets.moving_objects import MovingObject, moving_object
 from posterity.datasets.people import Bodies, bodies, motions
 from posterity.datasets.rendered_walks import Walkers, walkers
 from posterity.datasets.street_scenes import Streets, streets
@@ -22,6 +23,7 @@ from posterity.datasets.walking import Walks, walks
 __all__ = [
     "Bodies",
     "Dataset",
+    "MovingObject",
     "Streets",
     "Walkers",
     "Walks",
@@ -33,6 +35,7 @@ __all__ = [
     "heteroscedastic_steps",
     "line",
     "motions",
+    "moving_object",
     "sinc",
     "streets",
     "walkers",

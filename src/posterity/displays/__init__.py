@@ -23,6 +23,7 @@ from posterity.displays.reliability import ReliabilityDisplay
 from posterity.displays.skeleton import SkeletonDisplay
 from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
+from posterity.displays.track import TrackDisplay
 from posterity.displays.walk_animation import WalkAnimation
 from posterity.displays.window_features import WindowFeaturesDisplay
 
@@ -45,6 +46,7 @@ __all__ = [
     "ReliabilityDisplay",
     "SkeletonDisplay",
     "SpectrumDisplay",
+    "TrackDisplay",
     "WalkAnimation",
     "WindowFeaturesDisplay",
     "style",

@@ -105,13 +105,19 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_forest": "NormalForest",
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
-    "vision": """BodyPartForest DepthDifferences Gabor HaarFeatures JointFinder PatchClassifier
-        ShapeContexts SilhouettePose SurfaceLayout WalkingModel WindowDetector""",
+    "vision": """BodyPartForest DepthDifferences DisplacementTracker Gabor HaarFeatures
+        JointFinder PatchClassifier ShapeContexts SilhouettePose SurfaceLayout WalkingModel
+        WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.pose_prototypes": "PosePrototypes",
     "vision.principal_frame": "PrincipalFrame",
     "vision.segments.merging": "SegmentMerging",
+    "vision.kalman": "NormalState",
+    "vision.tracking.background": "BackgroundModel",
+    "vision.tracking.experts": "DisplacementExpert Reach Rows",
+    "vision.tracking.verifier": "Candidate Verifier",
+    "vision.tracking.windows": "WindowFrame",
     "vision.windows.calibration": "Calibration",
     "vision.windows.training": "Round",
     "vision.windows.window_sum": "WindowSum",

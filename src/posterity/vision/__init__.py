@@ -1,4 +1,4 @@
-"""Images: detectors of objects, bodies seen by a depth camera, and poses from silhouettes."""
+"""Images: objects found and followed, bodies in depth images, and poses from silhouettes."""
 
 from posterity.vision import bodies, segments
 from posterity.vision.body_parts import BodyPartForest
@@ -6,6 +6,7 @@ from posterity.vision.depth_differences import DepthDifferences, DepthPixels
 from posterity.vision.depth_images import read_depth
 from posterity.vision.detections import Detections
 from posterity.vision.detector import WindowDetector
+from posterity.vision.displacement_tracker import DisplacementTracker
 from posterity.vision.gabor import Gabor
 from posterity.vision.haar import HaarFeatures
 from posterity.vision.images import (
@@ -26,6 +27,7 @@ from posterity.vision.pose_mixtures import PoseModes
 from posterity.vision.shape_contexts import ShapeContexts
 from posterity.vision.silhouette_pose import SilhouettePose
 from posterity.vision.surface_layout import SurfaceLayout
+from posterity.vision.tracking.tracked_box import TrackedBox
 from posterity.vision.walking import WalkingModel
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "DepthDifferences",
     "DepthPixels",
     "Detections",
+    "DisplacementTracker",
     "Gabor",
     "HaarFeatures",
     "ImageError",
@@ -44,6 +47,7 @@ __all__ = [
     "ShapeContexts",
     "SilhouettePose",
     "SurfaceLayout",
+    "TrackedBox",
     "WalkingModel",
     "WindowDetector",
     "bodies",

@@ -1,0 +1,280 @@
+"""Follow an object through a sequence of frames: displacement experts, a verifier and a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+
+from posterity import regression
+from posterity.arrays import Array
+from posterity.vision import images, kalman
+from posterity.vision.integrals import Pixels
+from posterity.vision.kalman import ConstantVelocityFilter, NormalState
+from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking.experts import DisplacementExpert
+from posterity.vision.tracking.tracked_box import TrackedBox
+from posterity.vision.tracking.verifier import Candidate, Verifier
+from posterity.vision.tracking.windows import WindowFrame
+
+# Lengths are in sides of the object (the root of its area), so that they fit all sizes.
+_ACCELERATION = np.array([0.03, 0.03, 0.004])  # standard deviation per frame; the last: log size
+_MEASURED = np.array([0.03, 0.03, 0.05])  # standard deviation of a measured pose
+_FIRST_ERROR = 0.01  # standard deviation of the first box and of each later one
+_DRIFT = np.array([0.1, 0.1, 0.1])  # standard deviation when nothing is left of the first look
+_START = 0.1  # standard deviation of the first velocity
+_SURE = 0.9  # probability from which the models learn
+_SIZES = 0.05  # between the sizes that are searched, as a logarithm
+_LEAST_SPREAD, _REACH = 0.15, 2.5  # of the search, in sides and in standard deviations
+_VERIFIER_EVERY = 3  # frames
+_PULL, _SIZE_SPREAD = 0.02, 0.07
+_SMALLEST = 6.0  # pixels: a smaller box has nothing to track
+
+
+class DisplacementTracker(BaseEstimator):
+    """Follows an object from a box in the first frame.
+
+    Parameters
+    ----------
+    regressor : regressor, optional
+        What experts are: None is :class:`~posterity.BayesianLinearRegression`;
+        :class:`~posterity.RelevanceVectorRegressor` is the model of the source, and slower.
+    n_windows : int, default=200
+        Windows of the first frame from which each expert learns.
+    n_keyframes : int, default=4
+        Later frames that experts remember beside the first one.
+    relearn_every : int, default=8
+        Frames between two times at which experts learn; 0: they only know the first frame.
+    random_state : int, RandomState or None, default=0
+        Draws the displacements and the light that experts learn from.
+
+    Attributes
+    ----------
+    state_ : NormalState
+        Posterior of the middle (x, y), of the log size, and of their velocities.
+    probability_ : float
+        Probability that the object was seen in the last frame.
+    likeness_ : float
+        Score of the first look of the object when it was last verified, from 0 to 1.
+    noise_scale_ : float
+        How much larger the squares of innovations were than assumed.
+    found_ : Candidate
+        The best pose in the last frame and its scores, whether it was verified or not.
+    n_frames_ : int
+        Number of frames so far.
+    frame_ : WindowFrame
+        Size of windows.
+    verifier_ : Verifier
+        Templates and discriminants.
+    experts_ : list of DisplacementExpert
+        Coarse and fine expert.
+
+    Examples
+    --------
+    >>> from posterity import datasets
+    >>> from posterity.vision import DisplacementTracker
+    >>> scene = datasets.moving_object(12, hidden=())
+    >>> tracker = DisplacementTracker().start(scene.frames[0], scene.boxes[0])
+    >>> for found in tracker.track(scene.frames[1:]):
+    ...     pass
+    >>> found.box.round(), scene.boxes[-1].round()
+    >>> found.radii(0.9).round(), round(found.probability, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        regressor: Any = None,
+        n_windows: int = 200,
+        n_keyframes: int = 4,
+        relearn_every: int = 8,
+        random_state: Any = 0,
+    ) -> None:
+        self.regressor = regressor
+        self.n_windows = n_windows
+        self.n_keyframes = n_keyframes
+        self.relearn_every = relearn_every
+        self.random_state = random_state
+
+    def start(self, frame: Any, box: ArrayLike) -> DisplacementTracker:
+        """Learn the object from the first frame.
+
+        Parameters
+        ----------
+        frame : array (H, W) or (H, W, 3)
+            Gray values, or red, green and blue.
+        box : array-like of shape (4,)
+            Left, top, right and bottom of the object in pixels.
+
+        Returns
+        -------
+        DisplacementTracker
+            The tracker itself.
+        """
+        image = images.to_gray(frame)
+        size, center = _check_box(box, image)
+        draws = check_random_state(self.random_state).randint(2**31 - 1)
+        self._rng = np.random.default_rng(int(draws))
+        self.frame_ = WindowFrame.around(size)
+        pose = np.array([*center, 0.0])
+        side = self._get_side(pose)
+        self.state_ = NormalState.at_rest(
+            pose, (_MEASURED * side) ** 2, (_START * side * [1.0, 1.0, 0.1]) ** 2
+        )
+        self.verifier_ = Verifier.start(self.frame_, image, pose)
+        self._start_experts(image, pose)
+        self.probability_, self.noise_scale_, self.n_frames_ = 1.0, 1.0, 1
+        self.likeness_ = 1.0
+        return self
+
+    def _start_experts(self, image: Pixels, pose: Array) -> None:
+        model = regression.BayesianLinearRegression() if self.regressor is None else self.regressor
+        lit = [image, *(experts.relight(image, self._rng) for _ in range(4))]
+        pyramids = [self.frame_.build_pyramid(one, pose) for one in lit]
+        self.experts_ = [DisplacementExpert(clone(model), reach) for reach in experts.REACHES]
+        for expert in self.experts_:
+            rows = experts.make_rows(
+                self.frame_, pyramids, pose, expert.reach, self.n_windows, self._rng
+            )
+            expert.learn(rows, 1 + self.n_keyframes)
+
+    def step(self, frame: Any) -> TrackedBox:
+        """Find the object in the next frame.
+
+        Parameters
+        ----------
+        frame : array (H, W) or (H, W, 3), or None
+            Of the same scene as the frame before. None stands for a frame that cannot be read: the
+            box is then predicted.
+
+        Returns
+        -------
+        TrackedBox
+            Box, covariance, and the probability that the object is seen.
+        """
+        self._check_started()
+        self.n_frames_ += 1
+        side = self._get_side(self.state_.position)
+        motion = ConstantVelocityFilter((_ACCELERATION * side) ** 2)
+        predicted = motion.predict(self.state_)
+        if frame is None:
+            self.state_ = predicted
+            return self.get_box()
+        image = images.to_gray(frame)
+        pyramid = self.frame_.build_pyramid(image, predicted.position)
+        found = self._find(pyramid, predicted)
+        self.found_ = found
+        self.probability_ = verifier.update_probability(self.probability_, found.get_features())
+        noise = self.noise_scale_ * np.diag((_MEASURED * side) ** 2)
+        corrected = motion.correct(predicted, found.pose, noise)
+        if self.probability_ > _SURE:
+            surprise = kalman.measure_surprise(predicted, found.pose, noise) / 3.0
+            self.noise_scale_ += 0.05 * (self.noise_scale_ * min(surprise, 9.0) - self.noise_scale_)
+            self.noise_scale_ = float(np.clip(self.noise_scale_, 0.25, 16.0))
+            self.likeness_ = float(np.clip(found.anchor, 0.0, 1.0))
+            self._learn(pyramid, corrected.position)
+        self.state_ = kalman.mix_states(corrected, predicted, self.probability_)
+        self._keep_inside(image.shape)
+        return self.get_box()
+
+    def track(self, frames: Iterable[Any]) -> Iterator[TrackedBox]:
+        """Yield the box in each of the next frames.
+
+        Parameters
+        ----------
+        frames : iterable of arrays
+            The frames after the first one; None for one that cannot be read.
+        """
+        for frame in frames:
+            yield self.step(frame)
+
+    def _get_side(self, pose: Array) -> Array:
+        side = float(np.sqrt(self.frame_.get_size(pose).prod()))
+        return np.array([side, side, 1.0])
+
+    def _find(self, pyramid: tuple[Pixels, ...], predicted: NormalState) -> Candidate:
+        """Best of three hypotheses by the verifier's score."""
+        pose = predicted.position
+        spread = np.sqrt(np.diag(predicted.position_covariance))
+        spread[:2] = np.hypot(spread[:2], _LEAST_SPREAD * self._get_side(pose)[:2])
+        width = _SIZES
+        poses = [pose + np.array([0.0, 0.0, k * width]) for k in (-1.0, 0.0, 1.0)]
+        margin = self._get_margin(pose, spread, pyramid[0].shape)
+        peak, background = self.verifier_.search(pyramid, poses, margin, spread[:2])
+        refined = self._refine(pyramid, peak, self.experts_[1:])
+        followed = self._refine(pyramid, pose, self.experts_)
+        options = []
+        for one in (peak, refined, followed):
+            score, anchor = self.verifier_.score(self.frame_.compute(pyramid, one))
+            options.append(Candidate(one, score, anchor, background))
+        pulls = [_PULL * ((option.pose[2] - pose[2]) / _SIZE_SPREAD) ** 2 for option in options]
+        return options[int(np.argmax([o.score - q for o, q in zip(options, pulls, strict=True)]))]
+
+    def _get_margin(self, pose: Array, spread: Array, shape: tuple[int, ...]) -> tuple[int, int]:
+        side = channels.CELL * self.frame_.get_step(pose)
+        most = np.ceil(0.6 * np.array([shape[1], shape[0]]) / side)
+        cells = np.clip(np.ceil(_REACH * spread[:2] / side), 4, np.maximum(most, 4))
+        return int(cells[1]), int(cells[0])
+
+    def _refine(
+        self, pyramid: tuple[Pixels, ...], pose: Array, chain: list[DisplacementExpert]
+    ) -> Array:
+        for expert in chain:
+            for _ in range(2):
+                shift = expert.predict(experts.pool(self.frame_.compute(pyramid, pose)))
+                pose = experts.displace(self.frame_, pose, shift)
+        return pose
+
+    def _learn(self, pyramid: tuple[Pixels, ...], pose: Array) -> None:
+        if self.n_frames_ % _VERIFIER_EVERY == 0:
+            self.verifier_.learn(self.frame_.compute(pyramid, pose), _VERIFIER_EVERY)
+        if self.relearn_every and self.n_frames_ % self.relearn_every == 0:
+            expert = self.experts_[self.n_frames_ // self.relearn_every % len(self.experts_)]
+            n = self.n_windows // 4
+            rows = experts.make_rows(self.frame_, [pyramid], pose, expert.reach, n, self._rng)
+            expert.learn(rows, 1 + self.n_keyframes)
+
+    def _keep_inside(self, shape: tuple[int, ...]) -> None:
+        self.state_.mean[:2] = np.clip(self.state_.mean[:2], 0.0, [shape[1], shape[0]])
+        self.state_.mean[2] = np.clip(self.state_.mean[2], -1.6, 1.6)
+
+    def get_box(self) -> TrackedBox:
+        """Return the box in the last frame."""
+        self._check_started()
+        pose = self.state_.position
+        size, side = self.frame_.get_size(pose), self._get_side(pose)
+        # The further the object has changed since the first frame, the less is known about where
+        # its middle is; no filter averages that away.
+        drift = (_FIRST_ERROR * side) ** 2 + ((1.0 - self.likeness_) * _DRIFT * side) ** 2
+        box = np.concatenate([pose[:2] - size / 2, pose[:2] + size / 2])
+        covariance = self.state_.position_covariance + np.diag(drift)
+        return TrackedBox(box, covariance, self.probability_)
+
+    def _check_started(self) -> None:
+        if not hasattr(self, "state_"):
+            raise NotFittedError("The tracker has no object yet: call start(frame, box) first.")
+
+
+def _check_box(box: ArrayLike, image: Pixels) -> tuple[Array, Array]:
+    """Width and height of a box, and its middle."""
+    corners = np.asarray(box, dtype=np.float64)
+    if corners.shape != (4,) or not np.all(np.isfinite(corners)):
+        raise ValueError("box must be four numbers: left, top, right and bottom.")
+    size, center = corners[2:] - corners[:2], 0.5 * (corners[:2] + corners[2:])
+    height, width = image.shape
+    if size.min() < _SMALLEST:
+        raise ValueError(
+            f"the box of {size[0]:g} x {size[1]:g} pixels is too small: each side must have at "
+            f"least {_SMALLEST:g} pixels, and right and bottom must exceed left and top."
+        )
+    if not (0.0 <= center[0] <= width and 0.0 <= center[1] <= height):
+        raise ValueError(
+            f"the middle ({center[0]:g}, {center[1]:g}) of the box is outside the frame of "
+            f"{width} x {height} pixels."
+        )
+    return size, center

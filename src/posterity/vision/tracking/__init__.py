@@ -1,0 +1,1 @@
+"""Parts of the tracker: channels of windows, the verifier and the displacement experts."""

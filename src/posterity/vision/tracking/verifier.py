@@ -1,0 +1,186 @@
+"""Verifier: where in a region the object is most likely, and whether it is seen there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from posterity import compilation
+from posterity.arrays import Array
+from posterity.vision.integrals import Pixels
+from posterity.vision.tracking import channels
+from posterity.vision.tracking.background import BackgroundModel
+from posterity.vision.tracking.channels import Channels
+from posterity.vision.tracking.windows import WindowFrame
+
+ANCHOR = 0.35  # weight of the first frame in the template
+_RATE = 0.05  # at which the recent template follows, per frame
+_NEAR = 0.5  # sides of the object: peaks nearer than this are its own
+_PULL = 0.02  # of the score, per squared standard deviation from the prediction
+# Log odds that the object is seen: a constant, and weights of the score, of its distance from the
+# best score of the background, and of the score of the first frame. Learned by logistic regression
+# from simulated sequences: see the page on tracking.
+_SEEN = np.array([-6.5, 10.0, 10.0, 5.0])
+_STAYS, _RETURNS = 0.98, 0.1  # probability per frame: a seen object stays, a hidden one returns
+_BASE = 0.5  # share of seen windows where the log odds were learned
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A pose with its scores: of the template, of the first frame, and of the background."""
+
+    pose: Array
+    score: float
+    anchor: float
+    background: float
+
+    def get_features(self) -> Array:
+        """Inputs of the log odds that the object is seen."""
+        return np.array([1.0, self.score, self.score - self.background, self.anchor])
+
+
+@dataclass(eq=False)
+class Verifier:
+    """Linear discriminants between the object and the background, and the templates behind them.
+
+    Attributes
+    ----------
+    frame : WindowFrame
+        Size of windows.
+    background : BackgroundModel
+        How windows without the object vary.
+    anchor, recent : Channels
+        Templates: of the first frame, and a running average of frames that were verified.
+    weights, anchor_weights : Channels
+        Discriminants of the mixed template and of the first one.
+    """
+
+    frame: WindowFrame
+    background: BackgroundModel
+    anchor: Channels
+    recent: Channels
+    weights: Channels
+    anchor_weights: Channels
+
+    @classmethod
+    def start(cls, frame: WindowFrame, image: Pixels, pose: Array) -> Verifier:
+        """Learn the object and the background from the first frame."""
+        pyramid = channels.build_pyramid(image, channels.count_levels(2.0 * frame.step))
+        background = BackgroundModel.fit(_compute_maps(frame, pyramid), frame.shape)
+        template = frame.compute(pyramid, pose)
+        weights = background.discriminate(template, frame.taper)
+        return cls(frame, background, template, template.copy(), weights, weights)
+
+    def learn(self, window: Channels, n_frames: int) -> None:
+        """Let the recent template follow a verified window that stands for a few frames."""
+        rate = np.float32(1.0 - (1.0 - _RATE) ** n_frames)
+        self.recent = self.recent + rate * (window - self.recent)
+        mixed = np.float32(ANCHOR) * self.anchor + np.float32(1.0 - ANCHOR) * self.recent
+        self.weights = self.background.discriminate(mixed, self.frame.taper)
+
+    def score(self, window: Channels) -> tuple[float, float]:
+        """Answers of both discriminants: about one at the object, about zero elsewhere."""
+        contrast = self.background.measure_contrast(window, self.frame.taper)
+        length = max(float(np.linalg.norm(contrast)), 1e-12)
+        return (
+            float(np.vdot(self.weights, contrast)) / length,
+            float(np.vdot(self.anchor_weights, contrast)) / length,
+        )
+
+    def search(
+        self,
+        pyramid: tuple[Pixels, ...],
+        poses: Sequence[Array],
+        margin: tuple[int, int],
+        spread: Array,
+    ) -> tuple[Array, float]:
+        """Best pose in the regions around poses, and the best score away from it.
+
+        Parameters
+        ----------
+        pyramid : tuple of arrays
+            The frame and its halves.
+        poses : sequence of poses
+            Middles of the regions, one per size.
+        margin : pair of int
+            Cells above and left of the middle that are searched.
+        spread : array of shape (2,)
+            Standard deviations of the prediction in pixels: places far from it are penalised.
+        """
+        maps = [self._score_region(pyramid, pose, margin) for pose in poses]
+        pulls = [self._pull_back(pose, margin, spread) for pose in poses]
+        pulled = [grid - pull for grid, pull in zip(maps, pulls, strict=True)]
+        best = int(np.argmax([grid.max() for grid in pulled]))
+        grid, side = maps[best], channels.CELL * self.frame.get_step(poses[best])
+        line, column = np.unravel_index(int(pulled[best].argmax()), grid.shape)
+        near = _NEAR * self.frame.get_size(poses[best]) / side
+        y, x = np.ogrid[: grid.shape[0], : grid.shape[1]]
+        away = ((x - column) / near[0]) ** 2 + ((y - line) / near[1]) ** 2 > 1.0
+        background = float(grid[away].max()) if away.any() else 0.0
+        shift = np.array([float(column) - margin[1], float(line) - margin[0], 0.0])
+        return poses[best] + side * shift, background
+
+    def _score_region(
+        self, pyramid: tuple[Pixels, ...], pose: Array, margin: tuple[int, int]
+    ) -> Any:
+        region = self.frame.compute_region(pyramid, pose, margin)
+        region -= self.background.mean.astype(np.float32)
+        taper = self.frame.taper
+        grid = np.empty((2 * margin[0] + 1, 2 * margin[1] + 1), dtype=np.float32)
+        energy = np.empty_like(grid)
+        _correlate(region, self.weights * taper, grid)
+        _correlate(np.einsum("ijk,ijk->ij", region, region)[:, :, None], taper**2, energy)
+        return grid / np.sqrt(np.maximum(energy, 1e-12))
+
+    def _pull_back(self, pose: Array, margin: tuple[int, int], spread: Array) -> Any:
+        """Penalty of places by their distance from the prediction."""
+        side = channels.CELL * self.frame.get_step(pose)
+        y, x = np.ogrid[-margin[0] : margin[0] + 1, -margin[1] : margin[1] + 1]
+        return _PULL * ((side * x / spread[0]) ** 2 + (side * y / spread[1]) ** 2)
+
+
+def update_probability(before: float, features: Array) -> float:
+    """Probability that the object is seen, from that in the frame before and from the scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.tracking import verifier
+    >>> bool(verifier.update_probability(0.9, np.array([1.0, 0.9, 0.7, 0.8])) > 0.95)
+    True
+    """
+    expected = before * _STAYS + (1.0 - before) * _RETURNS
+    return float(expit(logit(expected) + features @ _SEEN - logit(_BASE)))
+
+
+def _compute_maps(frame: WindowFrame, pyramid: tuple[Pixels, ...]) -> list[Channels]:
+    """Channels of the whole frame at two sizes."""
+    height, width = pyramid[0].shape
+    maps = []
+    for growth in (1.0, 1.3):
+        side = channels.CELL * frame.step * growth
+        shape = (max(3, int(height / side)), max(3, int(width / side)))
+        step = frame.step * growth
+        maps.append(channels.compute_channels(pyramid, width / 2, height / 2, step, shape))
+    return maps
+
+
+@compilation.compile_at_first_call(fastmath=True)
+def _correlate(region: Any, weights: Any, out: Any) -> None:
+    """Products of the weights with the region at all shifts."""
+    lines, n = weights.shape[0], weights.shape[1] * weights.shape[2]
+    flat = weights.reshape(lines, n)
+    rows = region.reshape(region.shape[0], region.shape[1] * region.shape[2])
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            total = np.float32(0.0)
+            first = j * weights.shape[2]
+            for k in range(lines):
+                row, own = rows[i + k, first : first + n], flat[k]
+                for m in range(n):
+                    total += row[m] * own[m]
+            out[i, j] = total
