@@ -27,6 +27,6 @@ BENCHMARKS = (
     ),
     *("principal", "latent_variables", "oil_flow", "motion"),
     *("saving", "command", "choosing", "vision_body_parts", "vision_surfaces", "vision_pose"),
-    *("vision_walking", "vision_patches"),
+    *("vision_walking", "vision_patches", "vision_tracks"),
     *("dask_peers", "dask_rows", "dask_scaling"),
 )

@@ -21,7 +21,9 @@ def start():
 def joint_of_states(n):
     """Mean and covariance of the states of n + 1 frames, built by simulating linear maps."""
     first = start()
-    move = np.block([[np.eye(2), PERSISTENCE * np.eye(2)], [np.zeros((2, 2)), PERSISTENCE * np.eye(2)]])
+    move = np.block(
+        [[np.eye(2), PERSISTENCE * np.eye(2)], [np.zeros((2, 2)), PERSISTENCE * np.eye(2)]]
+    )
     kick = np.vstack([0.5 * np.eye(2), np.eye(2)])
     # Every state is a linear function of the first one and of all gains of velocity.
     maps = [np.hstack([np.eye(4), np.zeros((4, 2 * n))])]
