@@ -37,7 +37,7 @@ NOTE = (
     "Frames after the first one, in gray. Precision: share of frames whose middle is within 20 "
     "pixels of the true one. Success: mean over thresholds 0, 0.05, ..., 1 of the share of frames "
     "whose box overlaps the true one by more (intersection over union). Coverage: share of frames "
-    "whose true middle is inside the 90 % ellipse, and the same while a book hides part of the face "
+    "whose true middle is inside the 90 % ellipse, and the same while a book hides part of a face "
     "(FaceOcc2, frames 140 to 180 and 400 to 500) or where less than half of a simulated object is "
     "seen. Frames per second of processor time, one thread, start not counted. The constants of "
     "the tracker come from other simulated sequences; the two recorded ones were looked at "

@@ -49,7 +49,9 @@ def hidden_share(boxes):
 
 def test_a_square_is_followed_behind_a_bar(scene, followed):
     boxes = scene[1]
-    miss = [np.linalg.norm(f.center - (b[:2] + b[2:]) / 2) for f, b in zip(followed, boxes)]
+    miss = [
+        np.linalg.norm(f.center - (b[:2] + b[2:]) / 2) for f, b in zip(followed, boxes, strict=True)
+    ]
     seen = hidden_share(boxes) == 0
     assert np.mean(np.array(miss)[seen] < 3.0) > 0.9
     assert miss[-1] < 3.0  # it is found again
@@ -66,7 +68,9 @@ def test_probability_falls_behind_the_bar_and_the_ellipse_grows(scene, followed)
 
 def test_ellipses_hold_the_middle_while_hidden(scene, followed):
     boxes = scene[1]
-    inside = [f.find_coverage((b[:2] + b[2:]) / 2) < 0.9 for f, b in zip(followed, boxes)]
+    inside = [
+        f.find_coverage((b[:2] + b[2:]) / 2) < 0.9 for f, b in zip(followed, boxes, strict=True)
+    ]
     assert np.mean(np.array(inside)[hidden_share(boxes) > 0.9]) > 0.8
 
 
@@ -159,7 +163,7 @@ def test_background_covariance_is_that_of_windows():
 
 
 def test_correlation_scores_equal_those_of_windows(scene):
-    frames, boxes = scene
+    frames = scene[0]
     size = np.array([SIDE, SIDE], dtype=float)
     frame, pose = WindowFrame.around(size), np.array([20.0, 38.0, 0.0])
     judge = verifier.Verifier.start(frame, frames[0], pose)
@@ -172,7 +176,7 @@ def test_correlation_scores_equal_those_of_windows(scene):
 
 
 def test_experts_undo_displacements(scene):
-    frames, boxes = scene
+    frames = scene[0]
     frame, pose = WindowFrame.around(np.array([SIDE, SIDE], float)), np.array([20.0, 38.0, 0.0])
     pyramid, rng = frame.build_pyramid(frames[0], pose), np.random.default_rng(5)
     expert = experts.DisplacementExpert(posterity.BayesianLinearRegression(), experts.REACHES[1])
