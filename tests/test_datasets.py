@@ -41,6 +41,7 @@ def test_every_generator_is_in_the_table():
     public = {getattr(datasets, name) for name in datasets.__all__}
     others = {datasets.diabetes, datasets.Dataset, datasets.walks, datasets.Walks}
     rendered = {datasets.Bodies, datasets.bodies, datasets.motions}  # tests/vision
+    rendered |= {datasets.MovingObject, datasets.moving_object}  # below
     rendered |= {datasets.Streets, datasets.streets, datasets.Walkers, datasets.walkers}
     assert public == {*GENERATED, *others, *rendered}
 

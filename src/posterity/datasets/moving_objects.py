@@ -34,7 +34,7 @@ class MovingObject:
     --------
     >>> from posterity import datasets
     >>> datasets.moving_object(2, shape=(60, 80), radius=8.0).boxes[0].round()
-    array([32., 21., 48., 39.])
+    array([32., 22., 48., 38.])
     """
 
     frames: NDArray[np.uint8]

@@ -83,7 +83,9 @@ class DisplacementTracker(BaseEstimator):
     >>> for found in tracker.track(scene.frames[1:]):
     ...     pass
     >>> found.box.round(), scene.boxes[-1].round()
+    (array([64., 64., 94., 96.]), array([64., 64., 93., 96.]))
     >>> found.radii(0.9).round(), round(found.probability, 2)
+    (array([3., 3.]), 1.0)
     """
 
     def __init__(
