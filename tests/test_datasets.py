@@ -176,14 +176,14 @@ def test_a_moving_object_is_hidden_where_it_should_be():
 
 def test_a_box_follows_the_surface_of_a_ball_that_turns():
     """The point of the texture that is in front at first stays where the box follows it."""
-    scene = moving_objects._Scene(np.random.default_rng(0), 30, (60, 80), 16.0, 0.3, 0.0)
+    scene = moving_objects._Scene(np.random.default_rng(0), 30, (180, 240), 16.0, 0.3, 0.0)
     scene.follows, scene.rng = 1.0, np.random.default_rng(1)
     y, x = np.mgrid[:40, :40]
     # A dark dot in front of a bright ball; the first axis of the volume is depth.
     scene.surface = np.full((40, 40, 40), 60.0)
     scene.surface[30:, :, :] -= 120.0 * ((x - 20) ** 2 + (y - 20) ** 2 < 9)
     for t in (10, 20, 29):
-        image = np.full((60, 80), 115.0)
+        image = np.full((180, 240), 115.0)
         inside = scene._draw_ball(image, t)
         dark = np.argwhere(inside & (image < 80))
         box = scene.compute_box(t)
