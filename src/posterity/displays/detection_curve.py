@@ -156,12 +156,6 @@ class DetectionCurveDisplay:
         return axes
 
 
-def rank_boxes(found: vision.Detections) -> Array:
-    """Return the numbers by which boxes are ranked: probabilities, or numbers of windows."""
-    unknown = len(found) > 0 and bool(np.isnan(found.probability).any())
-    return found.support.astype(np.float64) if unknown else found.probability
-
-
 def match_detections(
     found: Sequence[vision.Detections], objects: Sequence[ArrayLike], overlap: float = 0.4
 ) -> tuple[NDArray[np.bool_], Array]:
@@ -177,7 +171,7 @@ def match_detections(
     >>> detection_curve.match_detections([found, found], [box, []])
     (array([ True, False]), array([0.7, 0.7]))
     """
-    ranks = [rank_boxes(some) for some in found]
+    ranks = [some.score for some in found]
     right = [
         calibration.match_boxes(
             some.boxes, rank, np.asarray(boxes, dtype=np.float64).reshape(-1, 4), overlap

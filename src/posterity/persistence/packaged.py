@@ -6,11 +6,7 @@ from typing import Any
 from posterity.persistence.errors import FileError
 from posterity.persistence.saving import load
 
-_PLACES = {
-    "faces": "faces.posterity",
-    "body_parts": "models/body_parts.posterity",
-    "walking": "models/walking.posterity",
-}
+_NAMES = ("body_parts", "faces", "walking")
 
 
 def load_packaged(name: str) -> Any:
@@ -29,9 +25,9 @@ def load_packaged(name: str) -> Any:
     >>> persistence.load_packaged("body_parts").n_estimators
     3
     """
-    if name not in _PLACES:
-        raise ValueError(f"name={name!r} must be one of {sorted(_PLACES)}.")
-    source = resources.files("posterity.vision") / _PLACES[name]
+    if name not in _NAMES:
+        raise ValueError(f"name={name!r} must be one of {', '.join(_NAMES)}.")
+    source = resources.files("posterity.vision") / "models" / f"{name}.posterity"
     if not source.is_file():
         raise FileError(f"This installation does not contain the model {name!r}.")
     with resources.as_file(source) as place:

@@ -72,6 +72,17 @@ class Detections:
             numbers = [*(round(float(v), 2) for v in box), p, round(float(a), 4), int(n)]
             yield dict(zip(_COLUMNS, numbers, strict=True))
 
+    @property
+    def score(self) -> Array:
+        """Numbers by which boxes are ranked, (n,): probabilities.
+
+        Without probabilities, the whole part is the number of windows, and the rest grows with the
+        activation, so that boxes of equally many windows have an order too.
+        """
+        if len(self) == 0 or not np.isnan(self.probability).any():
+            return self.probability
+        return self.support + 0.5 + 0.5 * self.activation / (1.0 + np.abs(self.activation))
+
     def take(self, chosen: Any) -> Detections:
         """Some of the boxes: a mask, places, or a slice."""
         return Detections(

@@ -16,7 +16,15 @@ from posterity import arrays, linalg, validation
 from posterity.arrays import Array
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import boosting, calibration, inputs, opencv_xml, pyramid, searching
+from posterity.vision.windows import (
+    boosting,
+    calibration,
+    inputs,
+    opencv_xml,
+    pyramid,
+    searching,
+    variations,
+)
 from posterity.vision.windows import training as window_training
 from posterity.vision.windows.background import Background
 from posterity.vision.windows.calibration import Calibration
@@ -26,9 +34,7 @@ from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _LEAST_CONTRAST = 6.0  # standard deviation of gray values: flatter windows show nothing
-_CALIBRATED_SIZE = 1.0  # of the least pasted patch, in sizes of the window's patch
 _PASTED = 3.0  # patches on a scene, on average
-_COPIES = 3  # of each held-out scene
 
 
 class WindowDetector(BaseEstimator):
@@ -70,14 +76,14 @@ class WindowDetector(BaseEstimator):
         Number of windows that each search of the scenes adds.
     mirror : bool, default=True
         Whether a mirrored object is an object.
-    kept : float, default=0.985
+    kept : float, default=0.97
         Share of held-out patches that all bounds together let pass.
     validation_fraction : float, default=0.12
         Fraction of patches and of scenes that is held out, for bounds and probabilities.
     scale_factor : float, default=1.1
         Ratio of neighbouring sizes at which an image is searched.
     stride : int, default=2
-        Step between windows in pixels of the window, for objects up to twice the least size.
+        Step between windows, in pixels of the window.
     overlap : float, default=0.3
         Least overlap, area in common over area of both, of windows that become one box. Boxes
         inside a better one are dropped.
@@ -141,7 +147,7 @@ class WindowDetector(BaseEstimator):
         n_patches: int = 10000,
         n_background: int = 6000,
         mirror: bool = True,
-        kept: float = 0.985,
+        kept: float = 0.97,
         validation_fraction: float = 0.12,
         scale_factor: float = 1.1,
         stride: int = 2,
@@ -179,7 +185,7 @@ class WindowDetector(BaseEstimator):
 
         It looks at the same windows as OpenCV 4 and finds the same ones. OpenCV does not tell
         probabilities, so that these are NaN until ``calibrate`` has learned them; boxes are then
-        ranked by the number of windows.
+        ranked by the number of windows, and among equals by the best sum of the last stage.
 
         Parameters
         ----------
@@ -282,11 +288,8 @@ class WindowDetector(BaseEstimator):
             if found is None
             else found.predict(groups, self._check_prior())
         )
-        rank = groups.support if found is None else probability
-        order = np.argsort(-rank, kind="stable")
-        return Detections(
-            groups.boxes[order], probability[order], groups.activation[order], groups.support[order]
-        )
+        boxes = Detections(groups.boxes, probability, groups.activation, groups.support)
+        return boxes.take(np.argsort(-boxes.score, kind="stable"))
 
     def calibrate(self, scenes: Sequence[Any], boxes: Sequence[ArrayLike]) -> Self:
         """Learn the probabilities of boxes from images in which the objects are known.
@@ -337,10 +340,10 @@ class WindowDetector(BaseEstimator):
     ) -> None:
         """From held-out scenes as they are, or with patches pasted on them if they are empty."""
         if not any(len(b) for b in boxes):
-            size = _CALIBRATED_SIZE * self.window[0] / Inset(*self.inset).height
-            scenes, boxes = calibration.paste_patches(
-                scenes * _COPIES, patches, _PASTED, int(size), rng
-            )
+            least = int(self.window[0] / Inset(*self.inset).height)
+            scenes = calibration.flip_scenes(scenes, mirror=self.mirror)
+            varied = variations.vary_patches(patches, Variations(mirror=self.mirror), rng)
+            scenes, boxes = calibration.paste_patches(scenes, varied, _PASTED, least, rng)
         views = [s[0] if self.channels == "gray" else tuple(s) for s in scenes]
         try:
             self.calibrate(views, boxes)

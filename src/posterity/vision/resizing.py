@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,6 +57,7 @@ def halve(image: Pixels) -> Pixels:
     return out
 
 
+@functools.lru_cache(maxsize=1024)  # images of one size come one after the other
 def _weigh(old: int, new: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """For each new pixel the first of two old ones, and the weight of the second in 1/256."""
     at = (1.0 / (new / old)) * (np.arange(new) + 0.5) - 0.5
@@ -64,6 +67,7 @@ def _weigh(old: int, new: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return np.clip(first, 0, old - 1), weight
 
 
+@functools.lru_cache(maxsize=1024)
 def _cover(old: int, new: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """For each new pixel the first old one under it, and the weights of all of them."""
     ends = np.arange(new + 1) * (old / new)

@@ -15,7 +15,6 @@ from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.vision import detectors, labelled, parallel, results
 from posterity.cli.voice import OutputPrinter, to_json_types
-from posterity.displays.detection_curve import rank_boxes
 from posterity.vision.windows import calibration
 
 _COUNTS = (0, 1, 10, 20, 50, 100, 200, 500, 1000)  # false positives in the table
@@ -109,7 +108,7 @@ class _Search:
             return str(error)
         except MemoryError:
             return f"{image.name} is too large for the memory."
-        rank = rank_boxes(found)
+        rank = found.score
         right = calibration.match_boxes(found.boxes, rank, read.boxes, self.overlap)
         return _Found(found.probability, rank, right, len(read.boxes))
 

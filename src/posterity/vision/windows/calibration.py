@@ -121,6 +121,17 @@ def match_boxes(
     return right
 
 
+def flip_scenes(scenes: Sequence[Pixels], *, mirror: bool) -> list[Pixels]:
+    """Scenes without objects as they are, upside down, and both mirrored if objects may be.
+
+    What looks like an object in them differs, so that there is more to learn from.
+    """
+    found = [turned for scene in scenes for turned in (scene, scene[:, ::-1])]
+    if mirror:
+        found += [scene[:, :, ::-1] for scene in found]
+    return [np.ascontiguousarray(scene) for scene in found]
+
+
 def paste_patches(
     scenes: Sequence[Pixels],
     patches: Pixels,

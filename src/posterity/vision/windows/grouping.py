@@ -60,38 +60,60 @@ def group_windows(boxes: Array, activation: Array, overlap: float) -> Groups:
     """
     order = np.argsort(-activation, kind="stable")[:_MOST]
     boxes, activation = boxes[order], activation[order]
-    left = np.ones(len(boxes), dtype=bool)
-    found, best, counts = [], [], []
-    for i in range(len(boxes)):
+    found, best, counts = _gather(boxes, activation, overlap)
+    kept = _leave_out_nested(found)
+    return Groups(found[kept], activation[best[kept]], counts[kept])
+
+
+@compilation.compile_at_first_call
+def _gather(
+    boxes: Array, activation: Array, overlap: float
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Weighted means of windows that overlap the best of them, its place, and their number."""
+    n, k = len(boxes), 0
+    left = np.ones(n, dtype=np.bool_)
+    found, best, counts = np.zeros((n, 4)), np.empty(n, np.int64), np.zeros(n, np.int64)
+    for i in range(n):
         if left[i]:
-            near = np.flatnonzero(left)
-            near = near[compute_overlaps(boxes[i : i + 1], boxes[near])[0] >= overlap]
-            left[near] = left[i] = False
-            weights = np.exp(activation[near] - activation[i])
-            found.append(weights @ boxes[near] / weights.sum())
-            best.append(activation[i])
-            counts.append(len(near))
-    groups = Groups(
-        np.array(found).reshape(-1, 4), np.array(best), np.array(counts, dtype=np.int64)
-    )
-    return _drop_nested(groups)
+            best[k], total = i, 0.0
+            for j in range(i, n):
+                if left[j] and (j == i or _share(boxes[i], boxes[j], False) >= overlap):
+                    left[j] = False
+                    weight = np.exp(activation[j] - activation[i])
+                    total += weight
+                    found[k] += weight * boxes[j]
+                    counts[k] += 1
+            found[k] /= total
+            k += 1
+    return found[:k], best[:k], counts[:k]
 
 
-def _drop_nested(groups: Groups) -> Groups:
-    """Without boxes that share most of the smaller area with a better one: parts of an object."""
-    boxes = groups.boxes
-    areas = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-    kept: list[int] = []
-    for i in range(len(groups)):  # from the best on
-        low = np.maximum(boxes[i, :2], boxes[kept, :2])
-        shared = np.clip(np.minimum(boxes[i, 2:], boxes[kept, 2:]) - low, 0.0, None).prod(axis=1)
-        if np.all(shared < _NESTED * np.minimum(areas[i], areas[kept])):
-            kept.append(i)
-    return Groups(boxes[kept], groups.activation[kept], groups.support[kept])
+@compilation.compile_at_first_call
+def _leave_out_nested(boxes: Array) -> NDArray[np.bool_]:
+    """Which boxes do not share most of the smaller area with a better one: parts of an object."""
+    kept = np.ones(len(boxes), dtype=np.bool_)
+    for i in range(len(boxes)):  # from the best on
+        for j in range(i):
+            if kept[j] and _share(boxes[i], boxes[j], True) >= _NESTED:
+                kept[i] = False
+    return kept
+
+
+@compilation.compile_at_first_call
+def _share(a: Array, b: Array, of_smaller: bool) -> float:
+    """Common area of two boxes over that of both together, or over that of the smaller one."""
+    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    if across <= 0.0 or down <= 0.0:
+        return 0.0
+    first, second = (a[2] - a[0]) * (a[3] - a[1]), (b[2] - b[0]) * (b[3] - b[1])
+    common = across * down
+    return common / (min(first, second) if of_smaller else first + second - common)
 
 
 def group_like_opencv(boxes: Array, activation: Array, eps: float = 0.2) -> Groups:
     """Windows that lead to each other by steps of similar ones make a box, their mean.
+
+    Small boxes inside one of more windows are dropped, as by OpenCV.
 
     Parameters
     ----------
@@ -106,10 +128,32 @@ def group_like_opencv(boxes: Array, activation: Array, eps: float = 0.2) -> Grou
     boxes, activation = boxes[order], activation[order]
     n, label = _label_similar(boxes, eps)
     counts = np.bincount(label, minlength=n)
-    means = np.stack([np.bincount(label, boxes[:, k], n) for k in range(4)], axis=1)
+    sums = np.stack([np.bincount(label, boxes[:, k], n) for k in range(4)], axis=1)
     best = np.full(n, -np.inf)
     np.maximum.at(best, label, activation)
-    return Groups(np.rint(means / counts[:, None]), best, counts)
+    means: Array = np.rint(sums / counts[:, None])
+    kept = _leave_out_small(means, counts, eps)
+    return Groups(means[kept], best[kept], counts[kept])
+
+
+@compilation.compile_at_first_call
+def _leave_out_small(boxes: Array, counts: NDArray[np.int64], eps: float) -> NDArray[np.bool_]:
+    """Which boxes do not lie inside another one that counts more."""
+    kept = np.ones(len(boxes), dtype=np.bool_)
+    for i in range(len(boxes)):
+        for j in range(len(boxes)):
+            counts_more = counts[j] > max(3, counts[i]) or (counts[i] < 3 and counts[j] > 1)
+            if i != j and counts_more:
+                a, b = boxes[i], boxes[j]
+                across, down = np.rint(eps * (b[2] - b[0])), np.rint(eps * (b[3] - b[1]))
+                if (
+                    a[0] >= b[0] - across
+                    and a[1] >= b[1] - down
+                    and a[2] <= b[2] + across
+                    and a[3] <= b[3] + down
+                ):
+                    kept[i] = False
+    return kept
 
 
 @compilation.compile_at_first_call

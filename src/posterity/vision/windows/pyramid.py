@@ -47,7 +47,7 @@ def build_levels(
     first : float
         Size of the object in the first level over that of the window; less than 1 enlarges.
     stride : int
-        Step between windows where they are small; where the image is halved, one.
+        Step between windows.
     """
     height, width = frames.shape[1:]
     octave, halved, scale = frames, 1.0, first
@@ -58,9 +58,7 @@ def build_levels(
         while scale / halved >= 2.0 and min(octave.shape[1:]) >= 4:
             octave, halved = np.stack([resizing.halve(frame) for frame in octave]), 2.0 * halved
         planes = np.stack([resizing.resize_by_area(frame, lines, columns) for frame in octave])
-        yield Level(
-            planes, scale, width / columns, height / lines, stride if scale < 2.0 * first else 1
-        )
+        yield Level(planes, scale, width / columns, height / lines, stride)
         scale *= factor
 
 
@@ -93,18 +91,19 @@ def compute_planes(frames: Pixels, channels: str) -> Pixels:
     if channels == "gray":
         return frames
     before, now = frames[..., 0, :, :], frames[..., 1, :, :]
-    shifted = [_subtract(before, now, *shift) for shift in _SHIFTS]
-    return np.stack([now, *shifted], axis=-3)
-
-
-def _subtract(before: Pixels, now: Pixels, down: int, across: int) -> Pixels:
-    """Absolute differences of a frame and a shifted one, whose edge pixels go on."""
-    shifted = now.copy()
-    height, width = now.shape[-2:]
-    to = [slice(max(k, 0), n + min(k, 0)) for k, n in ((down, height), (across, width))]
-    of = [slice(max(-k, 0), n + min(-k, 0)) for k, n in ((down, height), (across, width))]
-    shifted[..., to[0], to[1]] = now[..., of[0], of[1]]
-    return np.maximum(before, shifted) - np.minimum(before, shifted)
+    *some, height, width = now.shape
+    # Beyond the edge of a frame its last pixels go on.
+    wide = np.empty((*some, height + 2, width + 2), dtype=np.uint8)
+    wide[..., 1:-1, 1:-1] = now
+    wide[..., 0, 1:-1], wide[..., -1, 1:-1] = now[..., 0, :], now[..., -1, :]
+    wide[..., 0], wide[..., -1] = wide[..., 1], wide[..., -2]
+    planes = np.empty((*some, 1 + len(_SHIFTS), height, width), dtype=np.uint8)
+    planes[..., 0, :, :] = now
+    for k, (down, across) in enumerate(_SHIFTS, 1):
+        shifted = wide[..., 1 - down : height + 1 - down, 1 - across : width + 1 - across]
+        np.maximum(before, shifted, out=planes[..., k, :, :])
+        planes[..., k, :, :] -= np.minimum(before, shifted)
+    return planes
 
 
 def place_boxes(found: Array, level: Level, window: tuple[int, int]) -> Array:

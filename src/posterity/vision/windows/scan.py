@@ -17,6 +17,7 @@ from posterity.vision.windows.window_sum import CompiledSum, WindowSum
 
 _ROOM = 4096  # windows of a level for which there is room at first
 _BATCH = 20000  # windows that are followed together
+_FEW = 24  # windows that are followed one by one
 
 
 def scan_planes(
@@ -74,7 +75,7 @@ def _scan(
     scale, alive = np.empty(across, dtype=np.float32), np.empty(across, dtype=np.bool_)
     activation = np.empty(across)
     values = np.empty((most, across + _BATCH), dtype=np.float32)
-    places = np.empty(across + _BATCH, dtype=np.int64)
+    places = np.empty(across + _BATCH, dtype=np.uint64)
     scales, sums_so_far = np.empty(across + _BATCH, dtype=np.float32), np.empty(across + _BATCH)
     for line in range(down):
         base = line * stride * columns
@@ -94,8 +95,9 @@ def _scan(
             m = _follow(sums, c, places, scales, sums_so_far, values, m, counts)
             for i in range(m):
                 if n < len(found):
-                    lines = places[i] // (stride * columns)
-                    found[n, 0], found[n, 1] = places[i] - lines * stride * columns, lines
+                    place = np.int64(places[i])
+                    lines = place // (stride * columns)
+                    found[n, 0], found[n, 1] = place - lines * stride * columns, lines
                     found[n, 2] = sums_so_far[i]
                 n += 1
             m = 0
@@ -149,25 +151,7 @@ def _add_tree(
     """Add one tree to all windows of a row."""
     n, root, end = len(scale), c.roots[t], c.roots[t + 1]
     for node in range(root, end):
-        k, w = c.corners[node], c.weights[node]
-        value = values[node - root]
-        a0, a1 = sums[base + k[0] :][:n], sums[base + k[1] :][:n]
-        a2, a3 = sums[base + k[2] :][:n], sums[base + k[3] :][:n]
-        b0, b1 = sums[base + k[4] :][:n], sums[base + k[5] :][:n]
-        b2, b3 = sums[base + k[6] :][:n], sums[base + k[7] :][:n]
-        u, v = w[0], w[1]
-        if w[2] == 0:
-            for j in range(n):
-                total = u * (a0[j] - a1[j] - a2[j] + a3[j]) + v * (b0[j] - b1[j] - b2[j] + b3[j])
-                value[j] = np.float32(np.int32(total)) * scale[j]
-        else:
-            d0, d1 = sums[base + k[8] :][:n], sums[base + k[9] :][:n]
-            d2, d3 = sums[base + k[10] :][:n], sums[base + k[11] :][:n]
-            x = w[2]
-            for j in range(n):
-                total = u * (a0[j] - a1[j] - a2[j] + a3[j]) + v * (b0[j] - b1[j] - b2[j] + b3[j])
-                total += x * (d0[j] - d1[j] - d2[j] + d3[j])
-                value[j] = np.float32(np.int32(total)) * scale[j]
+        _ask_row(sums, np.uint64(base), c.corners, c.weights, node, scale, values, node - root)
     _add_leaves(c, t, values, n, activation)
     bound = c.bounds[t]
     if bound > -np.inf:
@@ -178,26 +162,61 @@ def _add_tree(
 
 
 @compilation.compile_at_first_call
+def _ask_row(
+    sums: integrals.Sums,
+    base: np.uint64,
+    corners: NDArray[np.uint32],
+    weights: NDArray[np.int32],
+    node: int,
+    scale: NDArray[np.float32],
+    values: NDArray[np.float32],
+    to: int,
+) -> None:
+    """One feature of all windows of a row.
+
+    Corners are indices and not slices: a slice costs as much as twenty windows.
+    """
+    u, v, x = weights[node, 0], weights[node, 1], weights[node, 2]
+    a0, a1 = base + corners[node, 0], base + corners[node, 1]
+    a2, a3 = base + corners[node, 2], base + corners[node, 3]
+    b0, b1 = base + corners[node, 4], base + corners[node, 5]
+    b2, b3 = base + corners[node, 6], base + corners[node, 7]
+    if x == 0:
+        for i in range(len(scale)):
+            j = np.uint64(i)
+            total = u * (sums[a0 + j] - sums[a1 + j] - sums[a2 + j] + sums[a3 + j])
+            total += v * (sums[b0 + j] - sums[b1 + j] - sums[b2 + j] + sums[b3 + j])
+            values[to, i] = np.float32(np.int32(total)) * scale[i]
+    else:
+        d0, d1 = base + corners[node, 8], base + corners[node, 9]
+        d2, d3 = base + corners[node, 10], base + corners[node, 11]
+        for i in range(len(scale)):
+            j = np.uint64(i)
+            total = u * (sums[a0 + j] - sums[a1 + j] - sums[a2 + j] + sums[a3 + j])
+            total += v * (sums[b0 + j] - sums[b1 + j] - sums[b2 + j] + sums[b3 + j])
+            total += x * (sums[d0 + j] - sums[d1 + j] - sums[d2 + j] + sums[d3 + j])
+            values[to, i] = np.float32(np.int32(total)) * scale[i]
+
+
+@compilation.compile_at_first_call
 def _add_leaves(
     c: CompiledSum, t: int, values: NDArray[np.float32], n: int, activation: Array
 ) -> None:
     """Find the leaf of each window, from the values of all nodes of the tree."""
     root, end = c.roots[t], c.roots[t + 1]
     threshold = c.thresholds[root]
-    value = values[0]
     if end == root + 1:
         left, right = c.leaves[-1 - c.children[root, 0]], c.leaves[-1 - c.children[root, 1]]
         for j in range(n):
-            activation[j] += left if value[j] < threshold else right
+            activation[j] += left if values[0, j] < threshold else right
     elif end == root + 3 and c.children[root, 0] == root + 1 and c.children[root, 1] == root + 2:
-        low, high = values[1], values[2]
         t_low, t_high = c.thresholds[root + 1], c.thresholds[root + 2]
         l0, l1 = c.leaves[-1 - c.children[root + 1, 0]], c.leaves[-1 - c.children[root + 1, 1]]
         l2, l3 = c.leaves[-1 - c.children[root + 2, 0]], c.leaves[-1 - c.children[root + 2, 1]]
         for j in range(n):
-            left = l0 if low[j] < t_low else l1
-            right = l2 if high[j] < t_high else l3
-            activation[j] += left if value[j] < threshold else right
+            left = l0 if values[1, j] < t_low else l1
+            right = l2 if values[2, j] < t_high else l3
+            activation[j] += left if values[0, j] < threshold else right
     else:
         for j in range(n):
             node = root
@@ -211,7 +230,7 @@ def _add_leaves(
 def _follow(
     sums: integrals.Sums,
     c: CompiledSum,
-    places: NDArray[np.int64],
+    places: NDArray[np.uint64],
     scales: NDArray[np.float32],
     activation: Array,
     values: NDArray[np.float32],
@@ -220,12 +239,12 @@ def _follow(
 ) -> int:
     """Ask the remaining trees, and drop windows as they are rejected; return how many are left."""
     for t in range(c.n_head, len(c.bounds)):
-        if m == 0:
-            return 0
+        if m <= _FEW:
+            return _follow_singly(sums, c, t, places, scales, activation, m, counts)
         counts[1] += m
         root = c.roots[t]
         for node in range(root, c.roots[t + 1]):
-            _ask(sums, c.corners[node], c.weights[node], places, scales, m, values[node - root])
+            _ask(sums, c.corners, c.weights, node, places, scales, m, values, node - root)
         _add_leaves(c, t, values, m, activation)
         bound = c.bounds[t]
         if bound > -np.inf:
@@ -241,29 +260,84 @@ def _follow(
 
 
 @compilation.compile_at_first_call
+def _follow_singly(
+    sums: integrals.Sums,
+    c: CompiledSum,
+    first: int,
+    places: NDArray[np.uint64],
+    scales: NDArray[np.float32],
+    activation: Array,
+    m: int,
+    counts: NDArray[np.int64],
+) -> int:
+    """As ``_follow``, window by window, with only the nodes on the way to its leaf."""
+    kept, n_trees = 0, len(c.bounds)
+    corners, weights, thresholds, children = c.corners, c.weights, c.thresholds, c.children
+    for i in range(m):
+        place, scale, total, passed = places[i], scales[i], activation[i], True
+        for t in range(first, n_trees):
+            counts[1] += 1
+            node = c.roots[t]
+            while node >= 0:
+                value = np.float32(_add_rectangles(sums, corners, weights, node, place)) * scale
+                node = children[node, np.intp(value >= thresholds[node])]
+            total += c.leaves[-1 - node]
+            if total < c.bounds[t]:
+                passed = False
+                break
+            if c.restarts[t] and t + 1 < n_trees:
+                total = 0.0
+        if passed:
+            places[kept], scales[kept], activation[kept] = place, scale, total
+            kept += 1
+    return kept
+
+
+@compilation.compile_at_first_call
+def _add_rectangles(
+    sums: integrals.Sums,
+    corners: NDArray[np.uint32],
+    weights: NDArray[np.int32],
+    node: int,
+    j: np.uint64,
+) -> np.int32:
+    """One feature of one window, before it is normalised."""
+    total = 0
+    for r in range(3):
+        if weights[node, r] != 0:
+            part = sums[j + corners[node, 4 * r]] - sums[j + corners[node, 4 * r + 1]]
+            part += sums[j + corners[node, 4 * r + 3]] - sums[j + corners[node, 4 * r + 2]]
+            total += weights[node, r] * part
+    return np.int32(total)
+
+
+@compilation.compile_at_first_call
 def _ask(
     sums: integrals.Sums,
-    k: NDArray[np.uint32],
-    w: NDArray[np.int32],
-    places: NDArray[np.int64],
+    corners: NDArray[np.uint32],
+    weights: NDArray[np.int32],
+    node: int,
+    places: NDArray[np.uint64],
     scales: NDArray[np.float32],
     m: int,
-    value: NDArray[np.float32],
+    values: NDArray[np.float32],
+    to: int,
 ) -> None:
     """One feature of some windows."""
-    a0, a1, a2, a3 = sums[k[0] :], sums[k[1] :], sums[k[2] :], sums[k[3] :]
-    b0, b1, b2, b3 = sums[k[4] :], sums[k[5] :], sums[k[6] :], sums[k[7] :]
-    u, v = w[0], w[1]
-    if w[2] == 0:
+    u, v, x = weights[node, 0], weights[node, 1], weights[node, 2]
+    a0, a1, a2, a3 = corners[node, 0], corners[node, 1], corners[node, 2], corners[node, 3]
+    b0, b1, b2, b3 = corners[node, 4], corners[node, 5], corners[node, 6], corners[node, 7]
+    if x == 0:
         for i in range(m):
-            j = np.uint64(places[i])
-            total = u * (a0[j] - a1[j] - a2[j] + a3[j]) + v * (b0[j] - b1[j] - b2[j] + b3[j])
-            value[i] = np.float32(np.int32(total)) * scales[i]
+            j = places[i]
+            total = u * (sums[a0 + j] - sums[a1 + j] - sums[a2 + j] + sums[a3 + j])
+            total += v * (sums[b0 + j] - sums[b1 + j] - sums[b2 + j] + sums[b3 + j])
+            values[to, i] = np.float32(np.int32(total)) * scales[i]
     else:
-        d0, d1, d2, d3 = sums[k[8] :], sums[k[9] :], sums[k[10] :], sums[k[11] :]
-        x = w[2]
+        d0, d1, d2, d3 = corners[node, 8], corners[node, 9], corners[node, 10], corners[node, 11]
         for i in range(m):
-            j = np.uint64(places[i])
-            total = u * (a0[j] - a1[j] - a2[j] + a3[j]) + v * (b0[j] - b1[j] - b2[j] + b3[j])
-            total += x * (d0[j] - d1[j] - d2[j] + d3[j])
-            value[i] = np.float32(np.int32(total)) * scales[i]
+            j = places[i]
+            total = u * (sums[a0 + j] - sums[a1 + j] - sums[a2 + j] + sums[a3 + j])
+            total += v * (sums[b0 + j] - sums[b1 + j] - sums[b2 + j] + sums[b3 + j])
+            total += x * (sums[d0 + j] - sums[d1 + j] - sums[d2 + j] + sums[d3 + j])
+            values[to, i] = np.float32(np.int32(total)) * scales[i]

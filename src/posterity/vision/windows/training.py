@@ -24,7 +24,7 @@ from posterity.vision.windows.window_sum import WindowSum
 _FIRST_ROUND, _GROWTH = 30, 1.35  # trees of the first round, and of a sum over those before
 _EARLY = 150  # trees up to which more objects are kept, and scenes are searched in strides
 _KEPT_EARLY = 0.995
-_HELD_OUT = 2000  # windows of held-out objects that set the bounds
+_HELD_OUT = 4000  # windows of held-out objects that set the bounds
 _MOST_PER_SCENE = 80
 _ENOUGH = 50  # windows of a search below which the scenes are used up
 

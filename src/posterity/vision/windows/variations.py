@@ -96,6 +96,16 @@ def cut_windows(
     return _change_light(out, variations, rng)
 
 
+def vary_patches(patches: Pixels, variations: Variations, rng: np.random.Generator) -> Pixels:
+    """One variation of each patch, whole and of its size; (N, P, H, W)."""
+    height, width = patches.shape[2:]
+    chosen = np.arange(len(patches))
+    maps = _find_maps((height, width), (height, width), Inset(), len(patches), variations, rng)
+    out = np.empty_like(patches)
+    _warp(np.ascontiguousarray(patches), chosen, maps, out)
+    return _change_light(out, variations, rng)
+
+
 def _coarsen(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
     """Average pixels of patches that are much finer than windows."""
     height, width = patches.shape[2:]

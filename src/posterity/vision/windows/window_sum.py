@@ -65,6 +65,33 @@ class WindowSum:
         plane = np.broadcast_to(plane[:, None, None], (len(mine), 4, 1))
         return np.concatenate([plane, places], axis=2).reshape(-1, 3, 4, 3)
 
+    def split_corners(self, stride: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Part, line and column of corners in integral images of a stride.
+
+        Returns
+        -------
+        normal : array (3, 2, 4)
+            Of the rectangle whose sums and squares say the contrast.
+        nodes : array (3, n, 12)
+            Of the rectangles of all nodes.
+        """
+        if stride not in self._split:
+            _, height, width = self.shape
+            edge = np.array([[self.inset, self.inset]] * 2).reshape(1, 4)
+            edge[0, 2:] = [height - 2 * self.inset, width - 2 * self.inset]
+            corners = _list_corners(edge, np.zeros(1, dtype=bool))[[0, 0]]
+            planes = np.array([[0], [self.shape[0] + int(self.tilted.any())]])
+            flat = self.corners.reshape(-1, 12, 3)
+            self._split[stride] = (
+                _split_columns(np.broadcast_to(planes, (2, 4)), corners, stride),
+                _split_columns(flat[..., 0], flat[..., 1:], stride),
+            )
+        return self._split[stride]
+
+    @functools.cached_property
+    def _split(self) -> dict[int, tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+        return {}  # the sizes of an image share them
+
     def check_consistency(self) -> None:
         """Raise ValueError unless compiled code can follow the numbers."""
         planes, height, width = self.shape
@@ -124,16 +151,13 @@ def compile_sum(cascade: WindowSum, sums_shape: tuple[int, ...]) -> CompiledSum:
         Shape of the result of :func:`integrals.integrate_planes`.
     """
     _, height, width = cascade.shape
-    inset, where = cascade.inset, cascade.corners
-    edge = np.array([[inset, inset, height - 2 * inset, width - 2 * inset]])
-    corners = _list_corners(edge, np.zeros(1, dtype=bool))[0]
-    normal = [_place_corners(plane, corners, sums_shape) for plane in (0, sums_shape[0] - 1)]
-    places = _place_corners(where[..., 0], where[..., 1:], sums_shape)
+    inset = cascade.inset
+    normal, nodes = cascade.split_corners(sums_shape[1])
     return CompiledSum(
-        np.array(normal),
+        _place_corners(normal, sums_shape),
         float((height - 2 * inset) * (width - 2 * inset)),
         cascade.least_contrast,
-        places.reshape(-1, 12),
+        _place_corners(nodes, sums_shape),
         cascade.rectangles[cascade.features, :, 5],
         np.append(cascade.roots, np.int32(len(cascade.features))),
         cascade.thresholds,
@@ -155,14 +179,19 @@ def _list_corners(boxes: NDArray[np.int64], tilted: NDArray[np.bool_]) -> NDArra
     return np.where(tilted, turned, straight).transpose(2, 0, 1)
 
 
-def _place_corners(
-    plane: NDArray[np.int64] | int, corners: NDArray[np.int64], sums_shape: tuple[int, ...]
+def _split_columns(
+    plane: NDArray[np.int64], corners: NDArray[np.int64], stride: int
 ) -> NDArray[np.uint32]:
-    """Where corners of the window in the upper left lie in the flattened integral images."""
-    _, stride, lines, columns = sums_shape
+    """Part, line and column of corners (..., 2) where columns are split by their remainder."""
     y, x = corners[..., 0], corners[..., 1]
-    part = plane * stride + x % stride
-    return ((part * lines + y) * columns + x // stride).astype(np.uint32)
+    return np.stack([plane * stride + x % stride, y, x // stride]).astype(np.uint32)
+
+
+def _place_corners(split: NDArray[np.uint32], sums_shape: tuple[int, ...]) -> NDArray[np.uint32]:
+    """Where corners of the window in the upper left lie in the flattened integral images."""
+    _, _, lines, columns = sums_shape
+    part, line, column = split
+    return (part * np.uint32(lines) + line) * np.uint32(columns) + column
 
 
 def _lie_inside(
