@@ -10,7 +10,7 @@ from typing import Any
 PACKAGES = (
     *("posterity", "numpy", "scipy", "scikit-learn", "statsmodels", "polars", "pyarrow", "numba"),
     *("gpy", "gpytorch", "torch", "tinygp", "jax", "fastrvm", "sklearn-rvm", "lightgbm"),
-    *("catboost", "ngboost"),
+    *("catboost", "ngboost", "opencv-python-headless", "opencv-contrib-python-headless"),
     *("joblib", "skops", "typer", "dask", "distributed", "dask-ml"),
 )
 

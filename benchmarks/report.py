@@ -123,8 +123,8 @@ def provenance(result: dict[str, Any]) -> list[str]:
     """Machine, versions and date, in a paragraph."""
     m, runs = result["machine"], [run for task in result["tasks"] for run in task.get("runs", ())]
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    blas = sorted({library for run in runs for library in run["blas"]})
-    threads = sorted({str(run["blas_threads"]) for run in runs})
+    blas = sorted({library for run in runs for library in run.get("blas", ())})
+    threads = sorted({str(run["blas_threads"]) for run in runs if "blas_threads" in run})
     return [
         f"{result['date']}. {m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB, {m['os']}; "
         f"load average before the run {m['load_average_before']}.",

@@ -8,6 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
+from benchmarks import vision_odd_files
 from PIL import Image
 from support import discs
 from support.for_each import for_each
@@ -238,6 +239,34 @@ def test_a_folder_of_odd_files_is_searched_to_its_end(run, odd, tmp_path):
     found = {os.path.basename(r["image"]): len(r["boxes"]) for r in told if "boxes" in r}
     assert found["good.png"] == found["named_wrongly.jpg"] == found["\udcff.png"] > 0
     assert len(list((tmp_path / "drawn").iterdir())) == 5
+
+
+def test_damaged_files_of_all_kinds_are_told_in_sentences(run, tmp_path):
+    (tmp_path / "many").mkdir()
+    vision_odd_files.write_odd_files(tmp_path / "many", 100)
+    result = run("vision detect OUT/many --model discs.posterity --out OUT/many.json --jobs 2")
+    assert result.exit_code == 3
+    assert "Traceback" not in result.output
+    told = json.loads((tmp_path / "many.json").read_text())["images"]
+    assert len(told) == 100
+    assert 25 <= sum("boxes" in record for record in told) < 60
+    assert all(len(record.get("error", "a sentence.")) > 10 for record in told)
+
+
+def test_boxes_of_a_coco_file_train_and_score(run, world, tmp_path):
+    known = tables.read_boxes(world / "boxes.csv")
+    names = {"images": [{"id": k, "file_name": one.name} for k, one in enumerate(known)]}
+    boxes = [
+        {"image_id": k, "category_id": 1, "bbox": [x0, y0, x1 - x0, y1 - y0]}
+        for k, one in enumerate(known)
+        for x0, y0, x1, y1 in one.boxes.tolist()
+    ]
+    text = {**names, "annotations": boxes, "categories": [{"id": 1, "name": "disc"}]}
+    (tmp_path / "coco.json").write_text(json.dumps(text))
+    line = "vision evaluate --model discs.posterity --images . --json --boxes"
+    told = [json.loads(run(f"{line} {name}").stdout) for name in ("boxes.csv", "OUT/coco.json")]
+    assert told[0]["curve"] == told[1]["curve"]
+    assert told[1]["n_images"] == 14
 
 
 @for_each(
