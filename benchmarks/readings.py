@@ -250,6 +250,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "oil_flow": _of_single_runs,
     "pose": _of_single_runs,
     "vision_body_parts": _of_single_runs,
+    "vision_patches": _of_single_runs,
     "vision_surfaces": _of_single_runs,
     "motion": _motion,
     "posterior_accuracy": _posterior,

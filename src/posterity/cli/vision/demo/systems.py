@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from posterity.cli.vision.demo import body_parts, motion, surfaces, walking, windows
+from posterity.cli.vision.demo import body_parts, motion, patches, surfaces, walking, windows
 from posterity.cli.vision.demo.demonstration import Demonstration
 
 SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
     windows.show_discs,
     motion.show_walkers,
+    patches.show_faces,
     body_parts.show_bodies,
     walking.show_walk,
     surfaces.show_streets,
