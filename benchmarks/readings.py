@@ -252,6 +252,7 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "vision_body_parts": _of_single_runs,
     "vision_patches": _of_single_runs,
     "vision_surfaces": _of_single_runs,
+    "vision_walking": _of_single_runs,
     "motion": _motion,
     "posterior_accuracy": _posterior,
     "structured_kernels": _read_structured,
