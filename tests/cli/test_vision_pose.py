@@ -100,6 +100,9 @@ def test_models_of_other_classes_are_refused(run):
     result = run("walk/0.png -m line.posterity")
     assert result.exit_code != 0
     assert "not a SilhouettePose" in " ".join(result.output.split())
+    result = run("walk/0.png")
+    assert result.exit_code == 2
+    assert "add --model FILE" in " ".join(result.output.split())
 
 
 def test_masks_are_bright_or_opaque_and_photographs_are_refused(tmp_path):

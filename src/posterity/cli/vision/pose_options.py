@@ -20,8 +20,7 @@ PoseModel = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="SilhouettePose saved by posterity.save. Default: the model that comes with the "
-        "package.",
+        help="SilhouettePose saved by posterity.save.",
         show_default=False,
     ),
 ]

@@ -62,7 +62,7 @@ class VideoSampler:
 
     camera: Camera = _SMALL_CAMERA
     turn: Range = (-180.0, 180.0)
-    distance: Range = (2.6, 3.2)
+    distance: Range = (4.4, 5.2)  # so that feet are in the frame
     height: Range = (0.0, 0.4)
     pitch: Range = (-3.0, 6.0)
     girth: Range = (0.9, 1.2)
