@@ -21,6 +21,7 @@ from posterity.trees.boosting.candidates import FreshTests, answer_test
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.grown import GrownTree, TreeRules, sum_by_leaf
+from posterity.trees.boosting.sketching import sketch_outputs
 from posterity.trees.families import family
 
 Derivatives = Callable[[Array], tuple[Array, Array]]
@@ -47,6 +48,8 @@ class FreshRules:
         Rows that choose the tests of a round, drawn at random by weight; None: all.
     n_offsets : int, default=64
         The most thresholds of a test, at quantiles of what 4096 rows answer.
+    n_directions : int, optional
+        Random directions in the space of outputs along which tests are chosen; None: all outputs.
     """
 
     n_rounds: int
@@ -55,6 +58,7 @@ class FreshRules:
     tree: TreeRules = field(default_factory=TreeRules)
     n_rows: int | None = None
     n_offsets: int = 64
+    n_directions: int | None = None
 
 
 def boost_fresh_tests(
@@ -115,7 +119,7 @@ def boost_fresh_tests(
     for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
         slopes, curvatures = derivatives(latents)
         chosen = _draw_rows(counted, weights, rules.n_rows, rng)
-        catalogue, tree = _grow_tree(tests, chosen, slopes, curvatures, weights, rules.tree, rng)
+        catalogue, tree = _grow_tree(tests, chosen, slopes, curvatures, weights, rules, rng)
         leaves = _find_leaves(weak, rows, catalogue, tree)
         G, H = (sum_by_leaf(leaves, x, weights, tree.n_leaves) for x in (slopes, curvatures))
         precisions = (H + rules.tree.prior_precision) / rules.learning_rate**2
@@ -142,15 +146,18 @@ def _grow_tree(
     slopes: Array,
     curvatures: Array,
     weights: Array,
-    rules: TreeRules,
+    rules: FreshRules,
     rng: np.random.Generator,
 ) -> tuple[Catalogue, GrownTree]:
     """A tree of fresh tests, and the catalogue of its tests alone."""
     coded = replace(tests, places=chosen).draw()
     # Rows that were drawn by weight count once each.
     counts = weights[chosen] if len(chosen) == len(tests.places) else np.ones(len(chosen))
+    g, h = slopes[chosen], curvatures[chosen]
+    if rules.n_directions is not None:
+        g, h = sketch_outputs(g, h, counts, rules.n_directions, rng)
     with Grower.open(coded.codes, tests.n_jobs) as grower:
-        tree = grower.grow(slopes[chosen], curvatures[chosen], counts, rules, rng)
+        tree = grower.grow(g, h, counts, rules.tree, rng)
     used, which = np.unique(tree.tests, return_inverse=True)
     whole = coded.catalogue
     catalogue = Catalogue(whole.family, whole.tests[used], whole.cuts[used])

@@ -1,0 +1,134 @@
+"""Banks of filters that describe the surroundings of a pixel: texture, colour and gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from posterity.vision import lab
+
+Responses = NDArray[np.float32]
+"""What each pixel answers to each filter, (H, W, D)."""
+
+_COLOR_WIDTHS = (1.0, 2.0, 4.0)
+_LAPLACIAN_WIDTHS = (1.0, 2.0, 4.0, 8.0)
+_DERIVATIVE_WIDTHS = (2.0, 4.0)
+_REACH = 3.0  # standard deviations: beyond, a Gaussian is less than a hundredth
+N_TEXTURE_FILTERS = 3 * len(_COLOR_WIDTHS) + len(_LAPLACIAN_WIDTHS) + 2 * len(_DERIVATIVE_WIDTHS)
+
+_BLUR_OF_COLOR = 1.0
+_N_DIRECTIONS = 8
+N_GRADIENT_FILTERS = 9 * _N_DIRECTIONS
+_CELL = 5.0  # pixels between the places at which gradients are looked at
+_CONTRAST = 2.0  # gradients of this many units of lightness a pixel count as much as they are
+
+
+def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
+    """Responses to 17 filters: textures and colours at several scales.  [P9 9.12.3]
+
+    Gaussians of 1, 2 and 4 pixels on L*, a* and b*; Laplacians of Gaussians of 1, 2, 4 and 8
+    pixels, and derivatives in both directions of 2 and 4, on L*. Derivatives are times their
+    width, so that they are of the same size at all scales.
+
+    Parameters
+    ----------
+    planes : array (H, W, 3)
+        L*, a* and b*.
+    every : int, default=1
+        Responses of one pixel in so many of a row and of a column.
+
+    Returns
+    -------
+    array (H / every, W / every, 17) of float32
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import filters
+    >>> edge = np.zeros((32, 32, 3), dtype=np.float32)
+    >>> edge[:, 16:, 0] = 50.0
+    >>> filters.filter_texture(edge)[16, 15, 13:].round(1)
+    array([19.6,  0. , 19.8,  0. ], dtype=float32)
+    """
+    light = np.ascontiguousarray(planes[..., 0])
+    found = [
+        _blur(np.ascontiguousarray(planes[..., c]), width)
+        for width in _COLOR_WIDTHS
+        for c in range(3)
+    ]
+    for width in _LAPLACIAN_WIDTHS:
+        down, right = (_blur(light, width, order) for order in ((2, 0), (0, 2)))
+        found.append((down + right) * np.float32(width**2))
+    for width in _DERIVATIVE_WIDTHS:
+        found.extend(_blur(light, width, order) * np.float32(width) for order in ((0, 1), (1, 0)))
+    return np.stack([response[::every, ::every] for response in found], axis=-1)
+
+
+def filter_color(planes: lab.Planes, every: int = 1) -> Responses:
+    """L*, a* and b* of slightly blurred images, (H / every, W / every, 3)."""
+    blurred = [_blur(np.ascontiguousarray(planes[..., c]), _BLUR_OF_COLOR) for c in range(3)]
+    return np.stack([plane[::every, ::every] for plane in blurred], axis=-1)
+
+
+def filter_gradients(planes: lab.Planes, every: int = 1) -> Responses:
+    """Directions of the gradients of L* at nine places around each pixel, 72 numbers.
+
+    At each place, gradients are summed by direction in eight bins, weighted by a Gaussian; the 72
+    numbers are divided by their length, and small lengths are left small, so that flat parts of an
+    image differ from edges. Their roots are returned: distances are then those of Hellinger.
+
+    Parameters
+    ----------
+    planes : array (H, W, 3)
+        L*, a* and b*.
+    every : int, default=1
+        Responses of one pixel in so many of a row and of a column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import filters
+    >>> edge = np.zeros((32, 32, 3), dtype=np.float32)
+    >>> edge[:, 16:, 0] = 50.0
+    >>> centre = filters.filter_gradients(edge)[16, 16].reshape(3, 3, 8)[1, 1]
+    >>> int(np.argmax(centre))
+    0
+    """
+    light = np.ascontiguousarray(planes[..., 0])
+    down, right = (_blur(light, 1.0, order) for order in ((1, 0), (0, 1)))
+    sums = _sum_by_direction(np.hypot(down, right), np.arctan2(down, right))
+    shift = round(_CELL)
+    padded = np.pad(sums, ((0, 0), (shift, shift), (shift, shift)), mode="edge")
+    height, width = light.shape
+    places = [
+        padded[:, y : y + height : every, x : x + width : every]
+        for y in (0, shift, 2 * shift)
+        for x in (0, shift, 2 * shift)
+    ]
+    joined = np.concatenate(places)
+    total = np.sqrt(np.einsum("dyx,dyx->yx", joined, joined))
+    joined /= total + np.float32(_CONTRAST)
+    return np.ascontiguousarray(np.moveaxis(np.sqrt(joined), 0, -1))
+
+
+def _sum_by_direction(strength: NDArray[Any], angle: NDArray[Any]) -> NDArray[np.float32]:
+    """Gradients around each pixel in eight directions, (8, H, W), shared between neighbours."""
+    place = angle * (_N_DIRECTIONS / (2.0 * np.pi))
+    first = np.floor(place)
+    share = (place - first).astype(np.float32)
+    bins = first.astype(np.int64) % _N_DIRECTIONS
+    sums = np.zeros((_N_DIRECTIONS, *strength.shape), dtype=np.float32)
+    y, x = np.indices(strength.shape, sparse=True)
+    sums[bins, y, x] = strength * (1.0 - share)
+    sums[(bins + 1) % _N_DIRECTIONS, y, x] += strength * share
+    return np.stack([_blur(plane, 0.5 * _CELL) for plane in sums])
+
+
+def _blur(plane: NDArray[Any], width: float, order: tuple[int, int] = (0, 0)) -> Any:
+    """A Gaussian or its derivative down and right, of the mirrored image at the edges."""
+    return ndimage.gaussian_filter(
+        plane, width, order=order, output=np.float32, mode="reflect", truncate=_REACH
+    )
