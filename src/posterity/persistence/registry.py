@@ -106,8 +106,8 @@ ROOMS = {  # beside the public estimators
     "trees.forests.normal_leaves": "NormalLeaves",
     "trees.structure": "Trees",
     "vision": """BodyPartForest DepthDifferences DisplacementTracker Gabor HaarFeatures
-        JointFinder PatchClassifier ShapeContexts SilhouettePose SurfaceLayout WalkingModel
-        WindowDetector""",
+        JointFinder PatchClassifier RandomField ShapeContexts SilhouettePose SurfaceLayout
+        TextonBank TextonRectangles TextonSegmenter Textons WalkingModel WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.pose_prototypes": "PosePrototypes",

@@ -24,9 +24,14 @@ from posterity.vision.masks import read_mask
 from posterity.vision.patch_classifier import PatchClassifier
 from posterity.vision.pose_hypotheses import PoseHypotheses
 from posterity.vision.pose_mixtures import PoseModes
+from posterity.vision.random_field import RandomField
 from posterity.vision.shape_contexts import ShapeContexts
 from posterity.vision.silhouette_pose import SilhouettePose
 from posterity.vision.surface_layout import SurfaceLayout
+from posterity.vision.texton_bank import TextonBank
+from posterity.vision.texton_rectangles import TextonPixels, TextonRectangles
+from posterity.vision.texton_segmenter import TextonSegmenter
+from posterity.vision.textons import Textons
 from posterity.vision.tracking.tracked_box import TrackedBox
 from posterity.vision.walking import WalkingModel
 
@@ -44,9 +49,15 @@ __all__ = [
     "PatchClassifier",
     "PoseHypotheses",
     "PoseModes",
+    "RandomField",
     "ShapeContexts",
     "SilhouettePose",
     "SurfaceLayout",
+    "TextonBank",
+    "TextonPixels",
+    "TextonRectangles",
+    "TextonSegmenter",
+    "Textons",
     "TrackedBox",
     "WalkingModel",
     "WindowDetector",

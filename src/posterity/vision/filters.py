@@ -16,7 +16,7 @@ Responses = NDArray[np.float32]
 _COLOR_WIDTHS = (1.0, 2.0, 4.0)
 _LAPLACIAN_WIDTHS = (1.0, 2.0, 4.0, 8.0)
 _DERIVATIVE_WIDTHS = (2.0, 4.0)
-_REACH = 3.0  # standard deviations: beyond, a Gaussian is less than a hundredth
+_REACH, _REACH_OF_DERIVATIVES = 3.0, 4.0  # standard deviations
 N_TEXTURE_FILTERS = 3 * len(_COLOR_WIDTHS) + len(_LAPLACIAN_WIDTHS) + 2 * len(_DERIVATIVE_WIDTHS)
 
 _BLUR_OF_COLOR = 1.0
@@ -51,7 +51,7 @@ def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
     >>> edge = np.zeros((32, 32, 3), dtype=np.float32)
     >>> edge[:, 16:, 0] = 50.0
     >>> filters.filter_texture(edge)[16, 15, 13:].round(1)
-    array([19.6,  0. , 19.8,  0. ], dtype=float32)
+    array([19.5,  0. , 19.8,  0. ], dtype=float32)
     """
     light = np.ascontiguousarray(planes[..., 0])
     found = [
@@ -121,7 +121,7 @@ def _sum_by_direction(strength: NDArray[Any], angle: NDArray[Any]) -> NDArray[np
     share = (place - first).astype(np.float32)
     bins = first.astype(np.int64) % _N_DIRECTIONS
     sums = np.zeros((_N_DIRECTIONS, *strength.shape), dtype=np.float32)
-    y, x = np.indices(strength.shape, sparse=True)
+    y, x = np.ogrid[: strength.shape[0], : strength.shape[1]]
     sums[bins, y, x] = strength * (1.0 - share)
     sums[(bins + 1) % _N_DIRECTIONS, y, x] += strength * share
     return np.stack([_blur(plane, 0.5 * _CELL) for plane in sums])
@@ -129,6 +129,7 @@ def _sum_by_direction(strength: NDArray[Any], angle: NDArray[Any]) -> NDArray[np
 
 def _blur(plane: NDArray[Any], width: float, order: tuple[int, int] = (0, 0)) -> Any:
     """A Gaussian or its derivative down and right, of the mirrored image at the edges."""
+    reach = _REACH_OF_DERIVATIVES if any(order) else _REACH  # else flat parts had a curvature
     return ndimage.gaussian_filter(
-        plane, width, order=order, output=np.float32, mode="reflect", truncate=_REACH
+        plane, width, order=order, output=np.float32, mode="reflect", truncate=reach
     )

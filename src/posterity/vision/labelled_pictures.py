@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,8 @@ class LabelledPictures:
         Labels that are left out.
     """
 
-    pictures: Sequence[Any] | NDArray[Any]
-    labels: Sequence[Any] | NDArray[Any]
+    pictures: Any
+    labels: Any
     void: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class LabelledPictures:
     @classmethod
     def check(cls, X: Iterable[Any], y: Iterable[Any], void: ArrayLike) -> LabelledPictures:
         """The images, if there are as many labels."""
-        pictures, labels = (x if isinstance(x, Sequence | np.ndarray) else list(x) for x in (X, y))
+        pictures, labels = (_list_items(x) for x in (X, y))
         if len(pictures) != len(labels):
             raise ValueError(
                 f"There are {len(pictures):,} images, but labels of {len(labels):,}; each image "
@@ -77,3 +77,8 @@ class LabelledPictures:
         """All images with their labels, one at a time."""
         for number in range(len(self)):
             yield self.read(number)
+
+
+def _list_items(items: Iterable[Any]) -> Any:
+    """Items that can be asked for by number, as they are; others in a list."""
+    return items if hasattr(items, "__getitem__") else list(items)

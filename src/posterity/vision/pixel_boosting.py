@@ -12,48 +12,20 @@ from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration
 from posterity.trees.boosting.fresh import FreshRules, boost_fresh_tests
 from posterity.trees.boosting.objectives import Objective, class_targets
-from posterity.vision.texton_rectangles import TextonPixels, TextonRectangles
+from posterity.vision.pixel_rows import PixelRows
+from posterity.vision.texton_rectangles import TextonRectangles
 
 _ROUNDS_AT_ONCE = 20  # between looks at held-out pixels
-
-
-@dataclass(frozen=True, eq=False)
-class PixelRows:
-    """Pixels to learn from.
-
-    Attributes
-    ----------
-    pixels : TextonPixels
-        N cells of images.
-    classes : ndarray of shape (N,), int64
-        Numbers from 0 to C - 1.
-    weights : ndarray of shape (N,)
-        How many pixels of the image each stands for, over their mean.
-    folds : ndarray of shape (N,), int64
-        The sum that does not see each pixel; all pixels of an image are in one fold.
-    n_classes : int
-        Number of classes C.
-    """
-
-    pixels: TextonPixels
-    classes: NDArray[np.int64]
-    weights: Array
-    folds: NDArray[np.int64]
-    n_classes: int
-
-    def __len__(self) -> int:
-        return len(self.classes)
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedPixels:
     """Sums of trees whose mean is used, and their scores on images that they have not seen."""
 
-    trees: BoostedTrees
+    sums: list[BoostedTrees]  # by the fold that each has not seen
     calibration: ClassCalibration
     score: float  # mean log-probability of held-out pixels, calibrated
     accuracy: float  # of held-out pixels
-    n_rounds: list[int]  # of each sum
 
 
 def boost_pixels(
@@ -95,8 +67,7 @@ def boost_pixels(
     score = float(np.average(objective.log_prob(moderated, places), weights=weights))
     found = latents.argmax(axis=1) if latents.shape[1] > 1 else (latents[:, 0] > 0.0) * 1
     accuracy = float(np.average(found == classes, weights=weights))
-    n_rounds = [trees.n_trees for trees in sums]
-    return BoostedPixels(BoostedTrees.join(sums), calibration, score, accuracy, n_rounds)
+    return BoostedPixels(sums, calibration, score, accuracy)
 
 
 def _train_sum(

@@ -23,14 +23,13 @@ Field = NDArray[np.float32]
 _DISTANCES = (1, 3, 8, 20)
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # and their opposites
 _OFFSETS = np.array([(r * y, r * x) for r in _DISTANCES for y, x in _DIRECTIONS], dtype=np.int64)
-_SWEEPS = 10
-_STEPS = {
-    "sharpness": (0.8, 1.25),
-    "agreement": (0.5, 2.0),
-    "contrast": (0.5, 2.0),
-    "width": (0.6, 1.6),
-}
-_ROUNDS = 3  # of steps through all parameters
+_SWEEPS = 5
+_FACTORS = {"contrast": (2.0, 0.5), "agreement": (2.0, 0.5), "width": (1.6, 0.625)}
+_MOST_STEPS = 2  # along a parameter at a time
+_ROUNDS = 2  # of steps through all parameters
+_TEMPERS = (0.3, 0.45, 0.65, 1.0)
+_SHARES = (0.0, 0.25, 0.5, 0.75, 0.9)
+_MOST_SCORED = 40_000  # pixels of all images
 _LEAST_P = 1e-6  # of a probability in log scores: labels are not right everywhere
 
 
@@ -44,27 +43,30 @@ class LabelledField(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomField:
-    """Potts model with pairs that depend on contrast.
+    """Potts model with pairs that depend on contrast, and what its answer is worth.
 
     The labels z of an image with colours x have the probability
 
-        P(z | x)  ~  exp( sharpness sum_i log p_i(z_i) + sum_ij w_ij [z_i = z_j] ),
+        P(z | x)  ~  exp( sum_i log p_i(z_i) + sum_ij w_ij [z_i = z_j] ),
 
         w_ij = (agreement + contrast exp(-|x_i - x_j|^2 / (2 width^2))) / (pairs of a pixel),
 
     where p_i are the probabilities of a pixel by itself. Mean field finds the independent
-    distributions of pixels that are nearest to it.
+    distributions q_i that are nearest to it. They are too sure, since what neighbours say is not
+    independent; so the answer is a mixture of q_i to a power, normalised, and p_i.
 
     Parameters
     ----------
-    sharpness : float, default=1
-        How much probabilities of single pixels count.
     agreement : float, default=0
         Strength of pairs whatever their colours.
     contrast : float, default=0
         Strength of pairs of equal colour.
     width : float, default=10
         Distance in L*a*b* at which colours begin to differ.
+    temper : float, default=1
+        Power of the distributions of mean field.
+    share : float, default=1
+        Weight of the smoothed distribution in the mixture, from 0 to 1.
 
     Examples
     --------
@@ -77,34 +79,36 @@ class RandomField:
     np.int64(0)
     """
 
-    sharpness: float = 1.0
     agreement: float = 0.0
     contrast: float = 0.0
     width: float = 10.0
+    temper: float = 1.0
+    share: float = 1.0
 
     @classmethod
-    def learn(cls, fields: Sequence[LabelledField]) -> tuple[RandomField, float]:
-        """The parameters of the best log score of held-out images, and that score.
+    def learn(cls, fields: Sequence[LabelledField]) -> tuple[RandomField, float, float]:
+        """The field of the best log score of held-out images; that score, and without smoothing.
 
-        A search along one parameter after the other, by factors, from a field that smooths little.
-        Where no smoothing raises the score, there is none.
+        A search along one parameter after the other, by factors; temper and share are the best
+        ones for each. Where smoothing does not raise the score, there is none.
         """
-        best, score = cls(), _score_fields(cls(), fields)
-        found = cls(sharpness=0.8, agreement=1.0, contrast=2.0)
-        reached = _score_fields(found, fields)
+        scored = _ScoredPixels.from_fields(fields)
+        found, reached = scored.mix(cls(agreement=1.0, contrast=4.0))
         for _ in range(_ROUNDS):
             before = reached
-            for name, factors in _STEPS.items():
+            for name, factors in _FACTORS.items():
                 for factor in factors:
-                    found, reached, moved = _search(found, reached, name, factor, fields)
-                    if moved:
+                    found, after = _search(found, reached, name, factor, scored)
+                    if after > reached:
+                        reached = after
                         break
             if reached == before:
                 break
-        return (found, reached) if reached > score else (best, score)
+        alone = scored.score(scored.alone)
+        return (found, reached, alone) if reached > alone else (cls(), alone, alone)
 
     def smooth(self, log_p: Field, planes: Planes) -> Field:
-        """Mean-field probabilities (h, w, C).
+        """Smoothed probabilities (h, w, C).
 
         Parameters
         ----------
@@ -113,14 +117,20 @@ class RandomField:
         planes : array (h, w, 3)
             L*, a* and b* of the same pixels.
         """
-        sharp = np.ascontiguousarray(np.float32(self.sharpness) * log_p, dtype=np.float32)
-        old, new = np.empty_like(sharp), np.empty_like(sharp)
-        _normalise(sharp, old)
+        log_p = np.ascontiguousarray(log_p, dtype=np.float32)
+        alone = np.empty_like(log_p)
+        _normalise(log_p, alone)
         if self.agreement == self.contrast == 0.0:
-            return old
+            return alone
+        return _mix(self.find_mean_field(log_p, planes), alone, self.temper, self.share)
+
+    def find_mean_field(self, log_p: Field, planes: Planes) -> Field:
+        """The distributions q (h, w, C) of mean field, after five sweeps."""
+        old, new = np.empty_like(log_p), np.empty_like(log_p)
+        _normalise(log_p, old)
         strengths = self._weigh_pairs(planes)
         for _ in range(_SWEEPS):
-            _sweep(sharp, strengths, _OFFSETS, old, new)
+            _sweep(log_p, strengths, _OFFSETS, old, new)
             old, new = new, old
         return old
 
@@ -143,37 +153,70 @@ class RandomField:
 
     def check_consistency(self) -> None:
         """Raise ValueError unless all parameters are finite and none is negative."""
-        for name in ("sharpness", "width"):
+        for name in ("width", "temper"):
             validation.require_positive(getattr(self, name), name)
-        for name in ("agreement", "contrast"):
+        for name in ("agreement", "contrast", "share"):
             value = getattr(self, name)
             is_strength = isinstance(value, float) and 0.0 <= value < np.inf
             validation.require(is_strength, f"{name} must be a finite number of at least 0.")
+        validation.require(self.share <= 1.0, "share must be at most 1.")
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoredPixels:
+    """Images, and the labelled pixels by which a field is scored."""
+
+    fields: Sequence[LabelledField]
+    places: Sequence[tuple[NDArray[np.intp], ...]]  # of pixels in each image
+    labels: NDArray[np.int64]  # (n,), of all these pixels
+    alone: Field  # (n, C), their probabilities before smoothing
+
+    @classmethod
+    def from_fields(cls, fields: Sequence[LabelledField]) -> _ScoredPixels:
+        """Pixels evenly from all labelled ones."""
+        known = [np.nonzero(one.labels >= 0) for one in fields]
+        step = max(1, sum(len(rows) for rows, _ in known) // _MOST_SCORED)
+        places = [(rows[::step], columns[::step]) for rows, columns in known]
+        pairs = list(zip(fields, places, strict=True))
+        labels = np.concatenate([one.labels[place] for one, place in pairs])
+        alone = np.exp(np.concatenate([one.log_p[place] for one, place in pairs]))
+        return cls(fields, places, labels, alone / np.sum(alone, axis=1, keepdims=True))
+
+    def mix(self, field: RandomField) -> tuple[RandomField, float]:
+        """The field with its best temper and share, and their score."""
+        pairs = zip(self.fields, self.places, strict=True)
+        q = np.concatenate([field.find_mean_field(x.log_p, x.planes)[at] for x, at in pairs])
+        scores = {
+            (temper, share): self.score(_mix(q, self.alone, temper, share))
+            for temper in _TEMPERS
+            for share in _SHARES
+        }
+        temper, share = max(scores, key=lambda pair: scores[pair])
+        return replace(field, temper=temper, share=share), scores[temper, share]
+
+    def score(self, p: Field) -> float:
+        """Mean log-probability of a pixel."""
+        own = p[np.arange(len(p)), self.labels]
+        return float(np.mean(np.log(np.maximum(own, _LEAST_P)), dtype=np.float64))
 
 
 def _search(
-    found: RandomField, reached: float, name: str, factor: float, fields: Sequence[LabelledField]
-) -> tuple[RandomField, float, bool]:
-    """Multiply one parameter for as long as the score rises."""
-    moved = False
-    while True:
-        other = replace(found, **{name: getattr(found, name) * factor})
-        score = _score_fields(other, fields)
+    found: RandomField, reached: float, name: str, factor: float, scored: _ScoredPixels
+) -> tuple[RandomField, float]:
+    """Multiply one parameter for as long as the score rises, a few times at most."""
+    for _ in range(_MOST_STEPS):
+        other, score = scored.mix(replace(found, **{name: getattr(found, name) * factor}))
         if score <= reached:
-            return found, reached, moved
-        found, reached, moved = other, score, True
+            break
+        found, reached = other, score
+    return found, reached
 
 
-def _score_fields(field: RandomField, fields: Sequence[LabelledField]) -> float:
-    """Mean log-probability of a labelled pixel."""
-    total, n = 0.0, 0
-    for one in fields:
-        known = one.labels >= 0
-        p = field.smooth(one.log_p, one.planes)[known]
-        own = p[np.arange(len(p)), one.labels[known]]
-        total += float(np.sum(np.log(np.maximum(own, _LEAST_P)), dtype=np.float64))
-        n += len(p)
-    return total / max(n, 1)
+def _mix(q: Field, alone: Field, temper: float, share: float) -> Field:
+    """A mixture of tempered and single distributions (..., C)."""
+    tempered = q ** np.float32(temper)
+    tempered *= np.float32(share) / np.sum(tempered, axis=-1, keepdims=True)
+    return tempered + np.float32(1.0 - share) * alone
 
 
 @compilation.compile_at_first_call
@@ -190,22 +233,37 @@ def _sweep(
 ) -> None:
     """New distributions of all pixels, each from those that its neighbours had."""
     height, width, n_classes = sharp.shape
-    total = np.empty(n_classes, dtype=np.float32)
+    flat = old.reshape(-1)
     for y in range(height):
+        total = new[y].reshape(-1)
+        total[:] = sharp[y].reshape(-1)
+        for o in range(len(offsets)):
+            down, right = offsets[o, 0], offsets[o, 1]
+            if abs(right) >= width:
+                continue
+            if y + down < height:
+                first, last = max(0, -right), width - max(0, right)
+                begin = ((y + down) * width + first + right) * n_classes
+                own = total[first * n_classes :]
+                add_row(strengths[o, y, first:last], n_classes, flat[begin:], own)
+            if y >= down:
+                first, last = max(0, right), width - max(0, -right)
+                begin = ((y - down) * width + first - right) * n_classes
+                strength = strengths[o, y - down, first - right : last - right]
+                add_row(strength, n_classes, flat[begin:], total[first * n_classes :])
         for x in range(width):
-            for c in range(n_classes):
-                total[c] = sharp[y, x, c]
-            for o in range(len(offsets)):
-                down, right = offsets[o, 0], offsets[o, 1]
-                if y + down < height and 0 <= x + right < width:
-                    strength, other = strengths[o, y, x], old[y + down, x + right]
-                    for c in range(n_classes):
-                        total[c] += strength * other[c]
-                if y - down >= 0 and 0 <= x - right < width:
-                    strength, other = strengths[o, y - down, x - right], old[y - down, x - right]
-                    for c in range(n_classes):
-                        total[c] += strength * other[c]
-            softmax(total, new[y, x])
+            softmax(new[y, x], new[y, x])
+
+
+@compilation.compile_at_first_call
+def add_row(strength: Field, n_classes: int, old: Field, total: Field) -> None:
+    """Add the distributions of neighbours, each times its strength, to a row of pixels."""
+    place = np.uint64(0)
+    for x in range(len(strength)):
+        factor = strength[x]
+        for _ in range(n_classes):
+            total[place] += factor * old[place]
+            place += np.uint64(1)
 
 
 @compilation.compile_at_first_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from posterity.vision import filters, images, lab, resizing
 from posterity.vision.filters import Responses
 from posterity.vision.integrals import Pixels
 from posterity.vision.lab import Planes
+from posterity.vision.picture_grids import PictureGrids
 from posterity.vision.texton_rectangles import TextonPixels
 from posterity.vision.textons import Textons
 
@@ -22,6 +23,14 @@ EVERY = 2
 _FILTERS = (filters.filter_texture, filters.filter_color, filters.filter_gradients)
 _SAMPLES = 40_000  # pixels from which textons are learned
 _MOST_OF_IMAGE = 400  # of them, from one image
+
+
+class DescribedPicture(NamedTuple):
+    """What a segmenter knows of an image."""
+
+    pixels: TextonPixels  # all cells
+    planes: Planes  # (h, w, 3), L*, a* and b* of samples
+    grids: PictureGrids
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,16 +97,18 @@ class TextonBank:
         """Number of textons of all kinds."""
         return sum(len(book) for book in self.books if book is not None)
 
-    def describe(self, image: Any) -> tuple[TextonPixels, Planes]:
-        """All cells of an image with its textons, and L*, a* and b* of its samples."""
-        planes = lab.convert_to_lab(reduce_image(images.to_color(image), self.max_size))
+    def describe(self, image: Any) -> DescribedPicture:
+        """Cells of an image with its textons, and colours of its samples."""
+        picture = images.to_color(image)
+        planes = lab.convert_to_lab(reduce_image(picture, self.max_size))
         maps, first = [], 0
         for book, compute in zip(self.books, _FILTERS, strict=True):
             if book is not None:
                 maps.append(book.assign(compute(planes, EVERY)).astype(np.int64) + first)
                 first += len(book)
         pixels = TextonPixels.from_maps(maps, first, side=self.cell // EVERY)
-        return pixels, np.ascontiguousarray(planes[::EVERY, ::EVERY])
+        grids = PictureGrids(picture.shape[:2], planes.shape[:2], EVERY, self.cell)
+        return DescribedPicture(pixels, np.ascontiguousarray(planes[::EVERY, ::EVERY]), grids)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless there are textons for the filters, and cells of whole samples."""
@@ -128,7 +139,5 @@ def reduce_image(image: Pixels, max_size: int) -> Pixels:
     if factor >= 1.0:
         return image
     size = max(round(factor * height), 1), max(round(factor * width), 1)
-    planes = [
-        resizing.resize_by_area(np.ascontiguousarray(image[..., c]), *size) for c in range(3)
-    ]
+    planes = [resizing.resize_by_area(np.ascontiguousarray(image[..., c]), *size) for c in range(3)]
     return np.stack(planes, axis=-1)

@@ -87,7 +87,7 @@ class TextonPixels:
         keys = [one.astype(np.int64) * (rows * columns) + own for one in maps]
         textons, cells = np.divmod(np.sort(np.concatenate(keys, axis=None)), rows * columns)
         counts = np.bincount(textons, minlength=n_textons)
-        pixels = np.stack(np.indices((rows, columns)), axis=-1).reshape(-1, 2)
+        pixels = np.column_stack(np.divmod(np.arange(rows * columns), columns))
         return cls(
             cells.astype(np.int32),
             np.concatenate([[0], np.cumsum(counts)])[None],
@@ -237,8 +237,9 @@ def _make_cuts() -> NDArray[np.float64]:
 
 
 _CUTS = _make_cuts()
-_CODE_OF_ANSWER = np.stack([np.searchsorted(own, np.arange(FULL + 1)) for own in _CUTS])
-_CODE_OF_ANSWER = _CODE_OF_ANSWER.astype(np.int16)
+_CODE_OF_ANSWER = np.stack(
+    [np.searchsorted(own, np.arange(FULL + 1)).astype(np.int16) for own in _CUTS]
+)
 _ANSWER_ITSELF = np.tile(np.arange(FULL + 1, dtype=np.int16), (2, 1))
 
 
@@ -268,9 +269,8 @@ def _answer_tests(
         for k in order:
             texton, out = tests[k, 0], answers[k, first:last]
             if texton >= n_textons:
-                axis, extent = texton - n_textons, height if texton == n_textons else width
-                for m in range(len(at)):
-                    out[m] = table[1, (2 * at[m, axis] + 1) * FULL // (2 * extent)]
+                axis = texton - n_textons
+                _answer_places(at[:, axis], grids[image, axis], table[1], out)
                 continue
             own = cells[begins[image, texton] : begins[image, texton + 1]]
             if len(own) == 0:
@@ -281,6 +281,15 @@ def _answer_tests(
                 known = texton
             _answer_test(sums, height, width, n_samples, at, tests[k], table[0], out)
         first = last
+
+
+@compilation.compile_at_first_call
+def _answer_places(
+    at: NDArray[np.int32], extent: int, table: NDArray[np.int16], out: NDArray[np.int16]
+) -> None:
+    """Rows or columns of cells as shares of the image."""
+    for m in range(len(at)):
+        out[m] = table[(2 * at[m] + 1) * FULL // (2 * extent)]
 
 
 @compilation.compile_at_first_call
