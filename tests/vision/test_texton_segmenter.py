@@ -48,12 +48,12 @@ def model(images):
         reach=12,
         cv=2,
         random_state=0,
-    ).fit(X, y, void=VOID, class_names={2: "stripes", 4: "board", 7: "noise"})
+    ).fit(X, y, void=VOID, names={2: "stripes", 4: "board", 7: "noise"})
 
 
 def test_textures_of_images_not_seen_are_told_apart(model, images):
     assert model.classes_.tolist() == [2, 4, 7]
-    assert model.class_names_ == ["stripes", "board", "noise"]
+    assert model.names_ == ["stripes", "board", "noise"]
     right = [(model.predict(image) == labels)[labels != VOID] for image, labels in images[9:]]
     assert np.mean(right) > 0.85
 

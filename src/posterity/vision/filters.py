@@ -38,7 +38,7 @@ def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
     planes : array (H, W, 3)
         L*, a* and b*.
     every : int, default=1
-        Responses of one pixel in so many of a row and of a column.
+        Step between the pixels whose responses are computed, down and across.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def filter_gradients(planes: lab.Planes, every: int = 1) -> Responses:
     planes : array (H, W, 3)
         L*, a* and b*.
     every : int, default=1
-        Responses of one pixel in so many of a row and of a column.
+        Step between the pixels whose responses are computed, down and across.
 
     Examples
     --------

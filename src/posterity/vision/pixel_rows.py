@@ -73,7 +73,7 @@ def collect_pixels(
     most: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], PixelRows]:
-    """Classes, and labelled cells of all images, at most so many of each."""
+    """Classes, and labelled cells of all images, at most ``most`` of each."""
     parts, labels, weights, own = [], [], [], []
     every = range(len(pictures))
     for n in progress.track(every, description="filters", unit="images", size=lambda _: 1):

@@ -18,7 +18,7 @@ from posterity.vision.texton_rectangles import TextonPixels
 from posterity.vision.textons import Textons
 
 EVERY = 2
-"""One pixel in so many of a row and of a column has textons."""
+"""Step between the pixels that have textons, down and across."""
 
 _FILTERS = (filters.filter_texture, filters.filter_color, filters.filter_gradients)
 _SAMPLES = 40_000  # pixels from which textons are learned
@@ -45,6 +45,16 @@ class TextonBank:
         Pixels along the side of a cell.
     max_size : int
         Longer side in pixels of the largest image that is not reduced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import TextonBank
+    >>> image = np.random.default_rng(0).integers(256, size=(30, 40, 3), dtype=np.uint8)
+    >>> rng = np.random.default_rng(0)
+    >>> bank = TextonBank.learn([image], 1, (9, 5, 0), cell=4, max_size=320, rng=rng)
+    >>> bank.n_textons, len(bank.describe(image).pixels)
+    (14, 80)
     """
 
     books: tuple[Textons | None, Textons | None, Textons | None]

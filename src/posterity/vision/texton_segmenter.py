@@ -82,7 +82,7 @@ class TextonSegmenter(BaseEstimator):
     ----------
     classes_ : ndarray of shape (C,), int64
         Labels seen in training.
-    class_names_ : list of str
+    names_ : list of str
         Their names.
     bank_ : TextonBank
         Textons.
@@ -112,7 +112,7 @@ class TextonSegmenter(BaseEstimator):
     >>> import numpy as np
     >>> from posterity.vision import TextonSegmenter
     >>> rng = np.random.default_rng(0)
-    >>> def stripes(n):  # upright on the left, level on the right
+    >>> def stripes(n):  # vertical on the left, horizontal on the right
     ...     y, x = np.indices((40, 60)) + rng.integers(8)
     ...     labels = np.repeat([[0, 1]], 30, axis=1).repeat(40, axis=0)
     ...     return np.where(np.where(labels, y, x) % 8 < 4, 60, 180).astype(np.uint8), labels
@@ -176,7 +176,7 @@ class TextonSegmenter(BaseEstimator):
         *,
         void: ArrayLike = -1,
         groups: ArrayLike | None = None,
-        class_names: Mapping[int, str] | None = None,
+        names: Mapping[int, str] | None = None,
     ) -> Self:
         """Learn textons, trees and the random field.
 
@@ -191,7 +191,7 @@ class TextonSegmenter(BaseEstimator):
             Labels of pixels that are left out.
         groups : array of shape (N,), optional
             Images to keep together, such as those of one scene. None: each image by itself.
-        class_names : dict of int to str, optional
+        names : dict of int to str, optional
             Names of labels. None: the labels themselves.
         """
         rng = arrays.generator(self.random_state)
@@ -206,7 +206,7 @@ class TextonSegmenter(BaseEstimator):
             weak, rows, rules, self.n_iter_no_change, rng, self.n_jobs
         )
         self.bank_, self.family_, self.classes_ = bank, weak, classes
-        self.class_names_ = [str((class_names or {}).get(c, c)) for c in classes.tolist()]
+        self.names_ = [str((names or {}).get(c, c)) for c in classes.tolist()]
         self.trees_, self.calibration_ = BoostedTrees.join(found.sums), found.calibration
         self.held_out_score_, self.held_out_log_score_ = found.accuracy, found.score
         self.n_estimators_ = [trees.n_trees for trees in found.sums]
