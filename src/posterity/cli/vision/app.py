@@ -6,7 +6,7 @@ from posterity.cli import options as common
 from posterity.cli import outcome
 from posterity.cli.vision import (
     depth_options,
-    label_options,
+    label_commands,
     options,
     patch_commands,
     pose_options,
@@ -236,76 +236,6 @@ def evaluate(
         work.run(plan, voice.OutputPrinter(json))
 
 
-@app.command("train-surfaces")
-def train_surfaces(
-    images: label_options.LabelledImages,
-    labels: label_options.Labels,
-    out: label_options.PixelModelOut = "surfaces.posterity",
-    classes: label_options.ClassFile = None,
-    void: label_options.Void = [255],  # noqa: B006 -- typer reads it, and no one changes it
-    trees: label_options.MostTrees = 100,
-    jobs: options.Jobs = None,
-    seed: common.Seed = 0,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Learn the surfaces of scenes, such as ground, walls and sky, from labelled images."""
-    with outcome.report_errors():
-        from posterity import vision
-        from posterity.cli import voice
-        from posterity.cli.vision import detectors, learn_labels
-
-        plan = learn_labels.LearnRequest(
-            images=images,
-            labels=labels,
-            classes=classes,
-            void=tuple(void),
-            out=out,
-            force=force,
-            noun="surface layout",
-            command="surfaces",
-        )
-        jobs = detectors.count_jobs(jobs)
-        model = vision.SurfaceLayout(n_estimators=trees, n_jobs=jobs, random_state=seed)
-        learn_labels.run(plan, model, voice.OutputPrinter(json))
-
-
-@app.command()
-def surfaces(
-    inputs: label_options.LabelInputs,
-    model: label_options.PixelModel = None,
-    out: label_options.LabelsOut = None,
-    doubt: label_options.Doubt = None,
-    probabilities: label_options.Probabilities = None,
-    classes: label_options.ClassColors = None,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Label the surfaces of scenes, with a probability for every pixel.
-
-    Files that cannot be read are reported and skipped; the exit code is then 3.
-    """
-    with outcome.report_errors():
-        from posterity import vision
-        from posterity.cli import voice
-        from posterity.cli.vision import label_pixels
-
-        plan = label_pixels.LabelRequest(
-            inputs=tuple(inputs),
-            model=model,
-            out=out,
-            doubt=doubt,
-            probabilities=probabilities,
-            classes=classes,
-            jobs=jobs,
-            force=force,
-            kind=vision.SurfaceLayout,
-            command="train-surfaces",
-        )
-        label_pixels.run(plan, voice.OutputPrinter(json))
-
-
 @app.command()
 def walk(
     masks: walk_options.Masks = None,
@@ -354,3 +284,7 @@ def demo(
 
 app.command("train-patches")(patch_commands.train_patches)
 app.command("classify-patches")(patch_commands.classify_patches)
+app.command("train-segmenter")(label_commands.train_segmenter)
+app.command()(label_commands.segment)
+app.command("train-surfaces")(label_commands.train_surfaces)
+app.command()(label_commands.surfaces)

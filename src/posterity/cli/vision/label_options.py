@@ -95,3 +95,30 @@ MostTrees = Annotated[
     int,
     typer.Option("--trees", min=1, help="Largest number of trees.", rich_help_panel="Training"),
 ]
+NumberOfTextons = Annotated[
+    int,
+    typer.Option(
+        "--textons",
+        min=1,
+        help="Number of typical textures that are told from each other.",
+        rich_help_panel="Training",
+    ),
+]
+Folds = Annotated[
+    int,
+    typer.Option(
+        "--folds",
+        min=2,
+        help="Number of sums of trees that are averaged, each learned without one part of the "
+        "images.",
+        rich_help_panel="Training",
+    ),
+]
+Smooth = Annotated[
+    bool,
+    typer.Option(
+        "--smooth/--no-smooth",
+        help="Whether neighbouring pixels influence each other.",
+        rich_help_panel="Training",
+    ),
+]

@@ -1,4 +1,4 @@
-"""Label the pixels of images with a saved model: ``surfaces`` and others."""
+"""Label the pixels of images with a saved model: ``segment`` and ``surfaces``."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,8 @@ from posterity.cli.vision.pictures import Picture
 from posterity.cli.voice import OutputPrinter
 
 _SHOWN = 20  # images in the table for people
+_MOST_COLUMNS = 6  # classes that have a column each
+_MOST_LISTED = 3  # classes of an image that are listed if there are more
 
 
 @dataclass(frozen=True)
@@ -208,15 +210,17 @@ def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter
     good = [result for result in found if not result.error]
     if good:
         names = list(good[0].shares)
+        few = len(names) <= _MOST_COLUMNS
         rows = [
             (
                 results.make_printable(result.name),
-                *(f"{result.shares[name]:.0%}" for name in names),
+                *([f"{result.shares[name]:.0%}" for name in names] if few else [_list(result)]),
                 f"{result.doubt:.2f}",
             )
             for result in good[:_SHOWN]
         ]
-        voice.table("Share of pixels", ("image", *names, "doubt"), rows)
+        heads = names if few else ["most common classes"]
+        voice.table("Share of pixels", ("image", *heads, "doubt"), rows)
     if len(good) > _SHOWN:
         voice.say(f"{len(good) - _SHOWN:,} further images; --json prints all.")
     written = {"Labels": plan.out, "Doubt": plan.doubt, "Probabilities": plan.probabilities}
@@ -226,6 +230,12 @@ def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter
     if n_failed:
         outcome.print_error(f"{n_failed:,} of {len(found):,} images could not be read.")
         raise typer.Exit(outcome.DATA)
+
+
+def _list(result: LabelResult) -> str:
+    """Return the most common classes of an image in words."""
+    common = sorted(result.shares, key=lambda name: -result.shares[name])[:_MOST_LISTED]
+    return ", ".join(f"{name} {result.shares[name]:.0%}" for name in common if result.shares[name])
 
 
 def _count_one(result: LabelResult) -> int:

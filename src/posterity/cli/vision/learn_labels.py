@@ -1,4 +1,4 @@
-"""Learn to label pixels from folders of images and labels: ``train-surfaces`` and others."""
+"""Learn to label pixels from folders of images and labels: for segments and surfaces."""
 
 import warnings
 from collections.abc import Mapping, Sequence

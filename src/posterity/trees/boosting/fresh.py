@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
+from posterity.trees.boosting import sketching
 from posterity.trees.boosting.boosted_trees import BoostedTrees, Round
 from posterity.trees.boosting.candidates import FreshTests, answer_test
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.grown import GrownTree, TreeRules, sum_by_leaf
-from posterity.trees.boosting.sketching import sketch_outputs
 from posterity.trees.families import family
 
 Derivatives = Callable[[Array], tuple[Array, Array]]
@@ -154,8 +154,9 @@ def _grow_tree(
     # Rows that were drawn by weight count once each.
     counts = weights[chosen] if len(chosen) == len(tests.places) else np.ones(len(chosen))
     g, h = slopes[chosen], curvatures[chosen]
-    if rules.n_directions is not None:
-        g, h = sketch_outputs(g, h, counts, rules.n_directions, rng)
+    if rules.n_directions is not None and rules.n_directions < g.shape[1]:
+        order = sketching.order_outputs(coded.codes, g, counts)
+        g, h = sketching.sketch_outputs(g, h, counts, order, rules.n_directions, rng)
     with Grower.open(coded.codes, tests.n_jobs) as grower:
         tree = grower.grow(g, h, counts, rules.tree, rng)
     used, which = np.unique(tree.tests, return_inverse=True)
