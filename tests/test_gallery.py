@@ -15,7 +15,7 @@ from support.for_each import for_each
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPTS = _catalogue.scripts()
 REGRESSION = {"8.2", *(f"8.{k}" for k in range(4, 12)), "8.13"}
-CLASSIFICATION = {f"9.{k}" for k in (2, 3, 4, *range(6, 22), 23, 24, 25)}
+CLASSIFICATION = {f"9.{k}" for k in (2, 3, 4, *range(6, 26))}
 OTHERS = {"report.png", "choosing.svg"}  # figures that no script of the gallery draws
 
 DRAWS = '''"""A line.  [X Fig 1.2]

@@ -1,4 +1,4 @@
-"""Images: objects found and followed, scenes, bodies in depth images, and poses from silhouettes."""
+"""Images: objects found and followed, scenes, bodies in depth images, poses of silhouettes."""
 
 from posterity.vision import bodies, segments
 from posterity.vision.body_parts import BodyPartForest
