@@ -43,6 +43,7 @@ def test_every_generator_is_in_the_table():
     rendered = {datasets.Bodies, datasets.bodies, datasets.motions}  # tests/vision
     rendered |= {datasets.MovingObject, datasets.moving_object}  # below
     rendered |= {datasets.Streets, datasets.streets, datasets.Walkers, datasets.walkers}
+    rendered |= {datasets.Landscapes, datasets.landscapes}  # tests/vision
     assert public == {*GENERATED, *others, *rendered}
 
 

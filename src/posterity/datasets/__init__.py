@@ -5,6 +5,7 @@ at the same inputs.
 """
 
 from posterity.datasets.base import Dataset
+from posterity.datasets.landscapes import Landscapes, landscapes
 from posterity.datasets.moving_objects import MovingObject, moving_object
 from posterity.datasets.people import Bodies, bodies, motions
 from posterity.datasets.rendered_walks import Walkers, walkers
@@ -23,6 +24,7 @@ from posterity.datasets.walking import Walks, walks
 __all__ = [
     "Bodies",
     "Dataset",
+    "Landscapes",
     "MovingObject",
     "Streets",
     "Walkers",
@@ -33,6 +35,7 @@ __all__ = [
     "friedman2",
     "friedman3",
     "heteroscedastic_steps",
+    "landscapes",
     "line",
     "motions",
     "moving_object",

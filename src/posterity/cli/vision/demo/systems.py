@@ -3,7 +3,15 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from posterity.cli.vision.demo import body_parts, motion, patches, surfaces, walking, windows
+from posterity.cli.vision.demo import (
+    body_parts,
+    motion,
+    patches,
+    segments,
+    surfaces,
+    walking,
+    windows,
+)
 from posterity.cli.vision.demo.demonstration import Demonstration
 
 SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
@@ -12,5 +20,6 @@ SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
     patches.show_faces,
     body_parts.show_bodies,
     walking.show_walk,
+    segments.show_landscapes,
     surfaces.show_streets,
 )
