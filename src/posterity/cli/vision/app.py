@@ -10,6 +10,7 @@ from posterity.cli.vision import (
     options,
     patch_commands,
     pose_options,
+    track_commands,
     walk_options,
 )
 
@@ -288,3 +289,4 @@ app.command("train-segmenter")(label_commands.train_segmenter)
 app.command()(label_commands.segment)
 app.command("train-surfaces")(label_commands.train_surfaces)
 app.command()(label_commands.surfaces)
+app.command()(track_commands.track)
