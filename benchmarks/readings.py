@@ -61,7 +61,13 @@ def read(name: str, folder: Path = RESULTS) -> Result:
     """
     written = json.loads((folder / f"{name}.json").read_text())
     record = written if isinstance(written, dict) else {"rows": written}
-    return Result(name, tuple(_READERS.get(name, _of_tasks)(record)), record)
+    return Result(name, tuple(_READERS.get(name, _read_tasks)(record)), record)
+
+
+def _read_tasks(record: dict[str, Any]) -> Iterable[Table]:
+    """Tasks with repeated runs and their summary, or with one run of each contender."""
+    summarised = all("summary" in task for task in record["tasks"])
+    return (_of_tasks if summarised else _of_single_runs)(record)
 
 
 def _of_tasks(record: dict[str, Any]) -> Iterable[Table]:
@@ -247,12 +253,6 @@ _READERS: dict[str, Callable[[dict[str, Any]], Iterable[Table]]] = {
     "out_of_core": _of_processes,
     "out_of_core_logistic": _of_processes,
     "command": _of_processes,
-    "oil_flow": _of_single_runs,
-    "pose": _of_single_runs,
-    "vision_body_parts": _of_single_runs,
-    "vision_patches": _of_single_runs,
-    "vision_surfaces": _of_single_runs,
-    "vision_walking": _of_single_runs,
     "motion": _motion,
     "posterior_accuracy": _posterior,
     "structured_kernels": _read_structured,
