@@ -8,8 +8,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import posterity
+from posterity import datasets
 from posterity.cli import app
-from posterity.vision import ImageError, ShapeContexts, SilhouettePose, masks
+from posterity.vision import ImageError, ShapeContexts, SilhouettePose, bodies, masks
 
 
 def make_figures(n):
@@ -100,9 +101,23 @@ def test_models_of_other_classes_are_refused(run):
     result = run("walk/0.png -m line.posterity")
     assert result.exit_code != 0
     assert "not a SilhouettePose" in " ".join(result.output.split())
-    result = run("walk/0.png")
-    assert result.exit_code == 2
-    assert "add --model FILE" in " ".join(result.output.split())
+
+
+def test_the_model_of_the_package_poses_a_person_of_whom_it_knows_nothing(run, world):
+    walk = next(one for one in datasets.motions() if one.subject == "08")
+    sampler = bodies.VideoSampler(turn=(80.0, 100.0))
+    video = sampler.render(walk, np.random.default_rng(0), frames=6)
+    (world / "new").mkdir()
+    for k, mask in enumerate(video.masks):
+        Image.fromarray(mask).save(world / "new" / f"{k}.png")
+    result = run("new --video --json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)["found"]
+    poses = [[[joint[axis] for axis in "xyz"] for joint in one["joints"]] for one in found]
+    off = np.linalg.norm(np.array(poses) - video.joints, axis=2).mean()
+    resting = np.linalg.norm(video.joints, axis=2).mean()
+    assert off < 0.4 * resting
+    assert "rendered silhouettes" in " ".join(run("new/0.png").output.split())
 
 
 def test_masks_are_bright_or_opaque_and_photographs_are_refused(tmp_path):

@@ -6,7 +6,7 @@ from typing import Any
 from posterity.persistence.errors import FileError
 from posterity.persistence.saving import load
 
-_NAMES = ("body_parts", "faces", "walking")
+_NAMES = ("body_parts", "faces", "pose", "walking")
 
 
 def load_packaged(name: str) -> Any:
@@ -14,9 +14,10 @@ def load_packaged(name: str) -> Any:
 
     Parameters
     ----------
-    name : {"body_parts", "faces", "walking"}
+    name : {"body_parts", "faces", "pose", "walking"}
         Parts of the body in depth images (:class:`posterity.vision.BodyPartForest`), frontal
-        faces (:class:`posterity.vision.WindowDetector`), or a person who walks
+        faces (:class:`posterity.vision.WindowDetector`), poses from silhouettes
+        (:class:`posterity.vision.SilhouettePose`), or a person who walks
         (:class:`posterity.vision.WalkingModel`).
 
     Examples

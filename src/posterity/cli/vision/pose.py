@@ -28,6 +28,10 @@ _SHOWN = 16  # joints in the table for people
 _MOST_PIXELS = 20_000_000
 _LEVEL = 0.9
 _LEAST_MODE = 0.1  # probability of a pose that is told
+_CARD = (
+    "The model of the package has learned from rendered silhouettes of a few people; its errors "
+    "and limits are on the page on silhouettes of the documentation."
+)
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,7 @@ def _one(result: Result) -> int:
 
 def _load_model(plan: PoseRequest) -> vision.SilhouettePose:
     advice = "not a SilhouettePose; fit one in Python and save it with posterity.save."
-    if plan.model is None:
-        raise typer.BadParameter("no model of poses comes with the package: add --model FILE.")
-    model = models.load_model(plan.model, vision.SilhouettePose, "", advice)
+    model = models.load_model(plan.model, vision.SilhouettePose, "pose", advice)
     if model.contexts_ is None or model.target_shape_ != (len(bodies.JOINTS), 3):
         raise typer.BadParameter(
             "The model must have learned the 16 joints of posterity.vision.bodies from masks."
@@ -215,6 +217,8 @@ def _conclude(plan: PoseRequest, voice: OutputPrinter, counts: _Counts) -> None:
     if counts.n_several:
         several = count_things(counts.n_several, "mask has", "masks have")
         voice.say(f"{several} more than one region; the largest was used.")
+    if plan.model is None:
+        voice.say(_CARD)
     if plan.out is None:
         further = ["--draw", "pose.png" if plan.is_single else "poses"]
         if plan.draw is not None:

@@ -20,7 +20,7 @@ PoseModel = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="SilhouettePose saved by posterity.save.",
+        help="SilhouettePose saved by posterity.save. The default is the model of the package.",
         show_default=False,
     ),
 ]
