@@ -13,7 +13,7 @@ from posterity.vision import bodies
 
 _SUBJECT = "08"  # a person of whom the model of the package knows nothing
 _TURN = (60.0, 70.0)
-_N_SHOWN = 5
+_SHOWN = (3, 7, 11, 15, 19)  # frames with legs apart and together
 
 
 def show_silhouettes(folder: Path) -> Demonstration:
@@ -35,7 +35,7 @@ def show_silhouettes(folder: Path) -> Demonstration:
         "A mixture over typical silhouettes has learned from rendered people; this person is not "
         "one of them.",
         _draw_figure(video, modes, found),
-        f"By itself a frame may show several poses, here the two most probable. In the video, "
+        "By itself a frame may show several poses; two are drawn at most. In the video, "
         f"joints are {100 * off:.1f} cm off on average, and {100 * inside:.0f} % of their "
         "coordinates are in the 90 % intervals.",
         ("vision", "pose", str(place)),
@@ -49,10 +49,10 @@ def _draw_figure(
     colors = displays.COLORS
     with displays.style():
         figure = Figure(figsize=(11, 8), layout="constrained")
-        axes = figure.subplots(3, _N_SHOWN)
-        frames = np.linspace(0, len(found) - 1, _N_SHOWN).astype(int)
-        for column, frame in zip(axes.T, frames, strict=True):
+        axes = figure.subplots(3, len(_SHOWN))
+        for column, frame in zip(axes.T, _SHOWN, strict=True):
             column[0].imshow(~video.masks[frame], cmap="gray")
+            column[0].set(xlim=(30, 130), ylim=(130, 30))
             for pose, color in zip(modes[frame].poses[:2], ("orange", "grey"), strict=False):
                 _draw_pose(column[1], pose, colors[color])
             _draw_pose(column[2], video.joints[frame], colors["grey"])
