@@ -38,7 +38,7 @@ def data(n=20, m=3):
 @each
 def test_a_missing_value_is_named_by_row_and_column(model):
     X, y = data()
-    table = pd.DataFrame(X, columns=["height", "weight", "age"])
+    table = pd.DataFrame(X.copy(), columns=["height", "weight", "age"])
     table.loc[17, "age"] = np.nan
     with pytest.raises(ValueError, match=r"NaN.*'age'.*17"):
         clone(model).fit(table, y)

@@ -17,7 +17,7 @@ import pytest
 from report import stories
 
 from posterity import comparison, regression, report, tables
-from posterity.report import pages
+from posterity.report import html, pages
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -256,9 +256,9 @@ def test_a_file_name_that_is_no_text_is_written_all_the_same(tmp_path: Path) -> 
 
 def test_a_template_that_asks_for_what_is_not_there_fails() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        pages._environment().from_string("{{ nothing }}").render()
+        html.make_environment().from_string("{{ nothing }}").render()
 
 
 def test_texts_are_escaped_by_the_template() -> None:
-    shown = pages._environment().from_string("{{ a }}").render(a="<b>")
+    shown = html.make_environment().from_string("{{ a }}").render(a="<b>")
     assert shown == "&lt;b&gt;"

@@ -67,7 +67,7 @@ class WalkAnimation:
     >>> walk = datasets.walkers(1, step=5)
     >>> animation = displays.WalkAnimation(walk.poses, walk.joint_names, interval=1 / 3)
     >>> animation.to_svg().count("<animate ")
-    17
+    18
     """
 
     poses: ArrayLike

@@ -118,7 +118,7 @@ def sample_contour(mask: Mask, n_points: int) -> Array:
     >>> mask[10:30, 10:30] = True
     >>> points = sample_contour(mask, 80)
     >>> np.linalg.norm(np.diff(points, axis=0), axis=1).round(2).max()
-    np.float64(0.98)
+    np.float64(0.99)
     """
     borders = trace_borders(find_largest_region(mask)[0])
     lengths = [_measure_steps(border) for border in borders]

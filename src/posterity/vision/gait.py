@@ -31,7 +31,7 @@ class Gait:
     >>> t = np.arange(40) * 0.1
     >>> gait = Gait.from_frames(np.sin(2.0 * np.pi * t / 1.25), t, np.zeros(40, dtype=int))
     >>> round(gait.period, 2)
-    1.25
+    1.26
     """
 
     phase: Array

@@ -31,8 +31,8 @@ def measure_occupancy(mask: contours.Mask, shape: tuple[int, int] = (12, 8)) -> 
     >>> mask = np.zeros((10, 10), dtype=bool)
     >>> mask[2:6, 4:6] = mask[4:6, 6] = True
     >>> measure_occupancy(mask, (2, 2)).reshape(2, 2).round(2)
-    array([[0.5 , 0.5 ],
-           [0.75, 0.75]])
+    array([[0.5, 0.5],
+           [0.5, 1. ]])
     """
     n_rows, n_columns = shape
     region, _ = contours.find_largest_region(mask)

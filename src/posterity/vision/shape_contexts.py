@@ -48,7 +48,7 @@ def describe_points(points: ArrayLike, n_radii: int = 5, n_angles: int = 12) -> 
     >>> import numpy as np
     >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
     >>> describe_points(square, n_radii=1, n_angles=4)[0].round(2)
-    array([0.  , 0.  , 0.33, 0.67])
+    array([0.  , 0.  , 0.67, 0.33])
     """
     places = np.ascontiguousarray(points, dtype=np.float64)
     contexts = np.zeros((len(places), n_radii * n_angles))

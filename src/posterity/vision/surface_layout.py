@@ -89,13 +89,13 @@ class SurfaceLayout(BaseEstimator):
     --------
     >>> from posterity import datasets
     >>> from posterity.vision import SurfaceLayout
-    >>> data = datasets.streets(8, (60, 80))
+    >>> data = datasets.streets(14, (60, 80))
     >>> model = SurfaceLayout([("felzenszwalb", 50)], n_estimators=20, size=80, random_state=0)
-    >>> model = model.fit(data.images[:6], data.labels[:6])
-    >>> model.predict_proba(data.images[7]).shape
+    >>> model = model.fit(data.images[:12], data.labels[:12])
+    >>> model.predict_proba(data.images[13]).shape
     (60, 80, 3)
-    >>> bool((model.predict(data.images[7]) == data.labels[7]).mean() > 0.8)
-    True
+    >>> (model.predict(data.images[13]) == data.labels[13]).mean().round(2)
+    np.float64(0.97)
     """
 
     label_model_: classification.BoostedTreesClassifier

@@ -73,7 +73,7 @@ class WalkingModel(BaseEstimator):
     >>> walk = datasets.walkers(2)
     >>> model = WalkingModel(3).fit(walk.poses, walk.masks, groups=walk.groups, times=walk.times)
     >>> round(model.period_, 1)
-    1.2
+    1.1
     >>> found = model.pose_from(walk.masks[5])
     >>> found.best().shape
     (1, 38, 3)
