@@ -73,12 +73,12 @@ def landscapes(
     """
     rng = arrays.generator(random_state)
     n = validation.check_count(n_images, "n_images")
-    drawn = []
+    images, labels = [], []
     for _ in range(n):
-        labels = _place_classes(shape, rng)
-        drawn.append((_paint(labels, rng), labels))
-    images, labels = zip(*drawn, strict=True)
-    return Landscapes(np.stack(images), np.stack(labels).astype(np.uint8))
+        classes = _place_classes(shape, rng)
+        images.append(_paint(classes, rng))
+        labels.append(classes.astype(np.uint8))
+    return Landscapes(np.stack(images), np.stack(labels))
 
 
 def _place_classes(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
