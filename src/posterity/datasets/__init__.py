@@ -5,7 +5,7 @@ at the same inputs.
 """
 
 from posterity.datasets.base import Dataset
-from posterity.datasets.landscapes import Landscapes, landscapes
+from posterity.datasets.drawn_landscapes import Landscapes, landscapes
 from posterity.datasets.moving_objects import MovingObject, moving_object
 from posterity.datasets.people import Bodies, bodies, motions
 from posterity.datasets.rendered_walks import Walkers, walkers
