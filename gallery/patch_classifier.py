@@ -42,39 +42,40 @@ model.fit(patches[:400], labels[:400])
 new, truth = patches[400:], labels[400:]
 p = model.predict_proba(new)[:, 1]
 
-figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.0), constrained_layout=True)
-bank = np.zeros((4 * SIZE, 4 * SIZE))
-for i, grid in enumerate(gabor.grids):
-    single = vision.Gabor((grid,)).fit(new[:1])
-    even = single.build_filters()[0].reshape(SIZE, SIZE, 4, grid, grid)
-    for k in range(4):
-        one = even[:, :, k, grid // 2, grid // 2]
-        bank[SIZE * i : SIZE * (i + 1), SIZE * k : SIZE * (k + 1)] = one / np.abs(one).max()
-axes[0, 0].imshow(bank, cmap="gray")
-axes[0, 0].set(title="even filters", xticks=[], yticks=[])
+with displays.style():
+    figure, axes = plt.subplots(2, 2, figsize=(9.0, 6.0), constrained_layout=True)
+    bank = np.zeros((4 * SIZE, 4 * SIZE))
+    for i, grid in enumerate(gabor.grids):
+        single = vision.Gabor((grid,)).fit(new[:1])
+        even = single.build_filters()[0].reshape(SIZE, SIZE, 4, grid, grid)
+        for k in range(4):
+            one = even[:, :, k, grid // 2, grid // 2]
+            bank[SIZE * i : SIZE * (i + 1), SIZE * k : SIZE * (k + 1)] = one / np.abs(one).max()
+    axes[0, 0].imshow(bank, cmap="gray")
+    axes[0, 0].set(title="even filters", xticks=[], yticks=[])
 
-columns = model.features_.transform(new)
-losses = [log_loss(truth, q) for q in model.classifier_.staged_predict_proba(columns)]
-axes[0, 1].plot(np.arange(1, len(losses) + 1), losses)
-axes[0, 1].set(title="held-out patches", xlabel="units", ylabel="log loss", ylim=(0.0, None))
+    columns = model.features_.transform(new)
+    losses = [log_loss(truth, q) for q in model.classifier_.staged_predict_proba(columns)]
+    axes[0, 1].plot(np.arange(1, len(losses) + 1), losses)
+    axes[0, 1].set(title="held-out patches", xlabel="units", ylabel="log loss", ylim=(0.0, None))
 
-chosen = np.argsort(-p)[np.linspace(0, len(p) - 1, 24).astype(int)]
-rows = [np.hstack(list(new[some])) for some in chosen.reshape(3, 8)]
-axes[1, 0].imshow(np.vstack(rows), cmap="gray", vmin=0, vmax=255)
-for k, i in enumerate(chosen):
-    color = "white" if (p[i] > 0.5) == truth[i] else "tab:red"
-    place = SIZE * (k % 8) + 2, SIZE * (k // 8) + 3
-    axes[1, 0].text(
-        *place,
-        f"{p[i]:.2f}",
-        color=color,
-        fontsize=7,
-        va="top",
-        bbox={"color": "black", "alpha": 0.6, "pad": 0.8},
-    )
-axes[1, 0].set(title="probability of a smile", xticks=[], yticks=[])
+    chosen = np.argsort(-p)[np.linspace(0, len(p) - 1, 15).astype(int)]
+    rows = [np.hstack(list(new[some])) for some in chosen.reshape(3, 5)]
+    axes[1, 0].imshow(np.vstack(rows), cmap="gray", vmin=0, vmax=255)
+    for k, i in enumerate(chosen):
+        color = "white" if (p[i] > 0.5) == truth[i] else "#d55e00"
+        place = SIZE * (k % 5) + 2, SIZE * (k // 5) + 3
+        axes[1, 0].text(
+            *place,
+            f"{p[i]:.2f}",
+            color=color,
+            fontsize=9,
+            va="top",
+            bbox={"color": "black", "alpha": 0.6, "pad": 0.8},
+        )
+    axes[1, 0].set(title="probability of a smile", xticks=[], yticks=[])
 
-displays.ReliabilityDisplay.from_predictions(truth, p, n_bins=8).plot(axes[1, 1])
-axes[1, 1].set_title("reliability")
-OUT.mkdir(exist_ok=True)
-figure.savefig(OUT / "patch_classifier.png")
+    displays.ReliabilityDisplay.from_predictions(truth, p, n_bins=8).plot(axes[1, 1])
+    axes[1, 1].set_title("reliability")
+    OUT.mkdir(exist_ok=True)
+    figure.savefig(OUT / "patch_classifier.png")

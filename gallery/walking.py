@@ -28,7 +28,7 @@ coverage = 100.0 * np.mean(((low <= truth) & (truth <= high))[:, moving])
 print(f"{error:.1f} cm, {coverage:.0f} % within 90 % intervals")
 
 with displays.style():
-    figure = plt.figure(figsize=(12, 6))
+    figure = plt.figure(figsize=(11.4, 5.9))
     left, right = figure.subfigures(1, 2, width_ratios=(1.0, 0.95))
     ax = left.subplots()
     displays.LatentCycleDisplay.from_estimator(model, walk.bones).plot(ax)

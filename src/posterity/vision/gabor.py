@@ -91,7 +91,7 @@ class Gabor(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
-        """Compute the features of patches, (N, n_features_out_)."""
+        """Compute the features of patches, one column per feature."""
         check_is_fitted(self)
         pixels = patches.stack_gray_patches(X)
         if pixels.shape[1:] != self.patch_shape_:
@@ -129,7 +129,7 @@ class Gabor(TransformerMixin, BaseEstimator):
         return np.stack([_rank_values(one) for one in flat])
 
     def build_filters(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Build the even and odd filters of all features, each (H W, n_features_out_)."""
+        """Build the even and odd filters of all features: a row per pixel, a column per feature."""
         places = [
             (grid, np.pi * k / self.n_orientations, row, column)
             for grid in self.grids
