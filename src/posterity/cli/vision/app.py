@@ -15,7 +15,7 @@ from posterity.cli.vision import (
 )
 
 app = typer.Typer(
-    no_args_is_help=True, help="Find objects in images, with a probability on every box."
+    no_args_is_help=True, help="Objects, pixels, bodies and tracks in images, with probabilities."
 )
 
 

@@ -10,6 +10,7 @@ from posterity.cli.vision.demo import (
     pose,
     segments,
     surfaces,
+    tracks,
     walking,
     windows,
 )
@@ -24,4 +25,5 @@ SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
     walking.show_walk,
     segments.show_landscapes,
     surfaces.show_streets,
+    tracks.show_ball,
 )
