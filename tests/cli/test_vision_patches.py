@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from posterity import vision
+from posterity import StagewiseClassifier, vision
 from posterity.cli import app
 
 runner = CliRunner()
@@ -30,7 +30,10 @@ def folder(tmp_path_factory):
 def trained(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("model") / "stripes.posterity"
     words = ["vision", "train-patches", str(folder), "--out", str(out), "--size", "16x16", "--json"]
-    return out, runner.invoke(app, words)
+    few_units = StagewiseClassifier(3, n_restarts=0, random_state=0)
+    with pytest.MonkeyPatch.context() as patch:  # 300 units are learned where patches are tested
+        patch.setattr(vision.PatchClassifier, "_default_classifier", lambda _: few_units)
+        return out, runner.invoke(app, words)
 
 
 def test_a_classifier_is_learned_and_tested(trained):

@@ -5,7 +5,7 @@ import pytest
 from scipy import ndimage
 
 import posterity
-from posterity import BayesianLogisticRegression
+from posterity import BayesianLogisticRegression, StagewiseClassifier
 from posterity.vision import Gabor, PatchClassifier
 
 
@@ -22,8 +22,17 @@ def draw_patches(n, size=24, seed=0):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = draw_patches(60)
-    model = PatchClassifier((24, 24), features=Gabor((6, 4)), random_state=0)
-    return model.fit(X, y)
+    units = StagewiseClassifier(20, n_restarts=0, learning_rate=0.5, random_state=0)
+    return PatchClassifier((24, 24), features=Gabor((6, 4)), classifier=units).fit(X, y)
+
+
+def test_the_default_classifier_tells_stripes_apart():
+    X, y = draw_patches(30, size=12)
+    model = PatchClassifier((12, 12), features=Gabor((6,), n_orientations=2), random_state=0)
+    units = model._default_classifier()
+    assert (units.n_units, units.learning_rate, units.subsample) == (300, 0.1, 0.5)
+    model._default_classifier = lambda: units.set_params(n_units=20)
+    assert np.mean(model.fit(X, y).predict(X) == y) > 0.9
 
 
 def test_features_are_magnitudes_of_convolutions():

@@ -52,6 +52,7 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity import StagewiseClassifier
     >>> from posterity.vision import Gabor, PatchClassifier
     >>> rng = np.random.default_rng(0)
     >>> phase = rng.uniform(0.0, 6.0, size=(80, 1, 1))
@@ -59,7 +60,8 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
     >>> tilted = np.arange(80) % 2 == 1
     >>> waves[tilted] = waves[tilted].transpose(0, 2, 1)
     >>> images = (128 + 20 * waves + 30 * rng.normal(size=waves.shape)).clip(0, 255)
-    >>> model = PatchClassifier((24, 24), features=Gabor((6, 4)), random_state=0)
+    >>> units = StagewiseClassifier(3, random_state=0)
+    >>> model = PatchClassifier((24, 24), features=Gabor((6, 4)), classifier=units)
     >>> model = model.fit(images[:60].astype(np.uint8), np.where(tilted, "rows", "columns")[:60])
     >>> model.predict(images[60:64].astype(np.uint8))
     array(['columns', 'rows', 'columns', 'rows'], dtype='<U7')
