@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 # Test workers share two cores; one BLAS thread each is faster than two workers of two threads.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Worksteal gives each worker neighbouring tests, which share fitted models and compiled functions.
-# One more than there are cores: some tests wait for a browser, or for workers of their own.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Each worker collects all tests and imports what they need, so that there is one for each core.
+WORKERS := $(shell getconf _NPROCESSORS_ONLN)
 # Python compiles what it imports, once, even where an environment forbids it: otherwise each process
 # does so again. Compiling all that is installed takes half of the time of installing.
 export PYTHONDONTWRITEBYTECODE :=
@@ -47,9 +47,10 @@ test: $(VENV)/.dev ## Run every test and every example in a docstring
 
 check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
 
-# In this order: two installs at once would disturb each other.
-environment: $(VENV)/.dev
-	@$(MAKE) --no-print-directory $(VENV)/.docs
+# Both extras at once: each install resolves, and builds the package, anew.
+environment: pyproject.toml | $(BIN)/python
+	$(PIP) -e '.[dev,docs]'
+	@touch $(VENV)/.dev $(VENV)/.docs $(VENV)/.run
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

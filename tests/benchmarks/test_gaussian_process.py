@@ -187,7 +187,8 @@ def test_the_floor_inverts_the_matrix_it_is_given(data, monkeypatch):
     np.testing.assert_allclose(np.tril(inverses[0]), np.tril(np.linalg.inv(K)), atol=1e-9)
 
 
-def test_learned_processes_tell_evidence_and_the_whole_time(tmp_path):
+def test_learned_processes_tell_evidence_and_the_whole_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness, "in_new_process", lambda work, *a: work(*a))
     _, ours, theirs, *_ = gaussian_process.LEARNED.contenders
     task = replace(gaussian_process.LEARNED.tasks[0], size=Size(40, 3, 30))
     small = replace(gaussian_process.LEARNED, tasks=(task,), contenders=(ours, theirs))

@@ -335,7 +335,7 @@ def test_oil_flow_is_parted_better_than_by_pca():
     assert _errors(GPLVM(2).fit(X).embedding_, y) <= 4
 
 
-def styles(n_groups=12, n=15, seed=0):
+def styles(n_groups=10, n=8, seed=0):
     """Motions along a curve; each has an offset of its own in the last columns."""
     rng = np.random.default_rng(seed)
     t = rng.uniform(-1.5, 1.5, n_groups * n)

@@ -21,15 +21,14 @@ import pandas as pd  # noqa: E402
 from posterity import (  # noqa: E402
     BayesianLinearRegression,
     BayesianLogisticRegression,
-    LogisticRegression,
     designs,
 )
 
 
 @pytest.fixture(scope="module")
 def mortal(started):
-    """A cluster whose workers may die, and come back; a task may see two of them die."""
-    with dask.config.set({"distributed.scheduler.allowed-failures": 2}), started() as cluster:
+    """A cluster whose workers may die, and come back; a task may see one of them die."""
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}), started() as cluster:
         yield cluster
 
 
@@ -58,11 +57,8 @@ def guarded(rows, diary, visits):
     return dask_rows.Rows(X, lazy.y, lazy.sample_weight)
 
 
-@pytest.mark.parametrize(
-    "model", [LogisticRegression(), BayesianLogisticRegression(prior_variance=1.0)]
-)
-def test_a_fit_survives_a_worker_killed_in_a_newton_step(model, survivor, tmp_path):
-    rows = dask_rows.classified()
+def test_a_fit_survives_a_worker_killed_in_a_newton_step(survivor, tmp_path):
+    model, rows = BayesianLogisticRegression(prior_variance=1.0), dask_rows.classified()
     with dask.config.set(scheduler="synchronous"):
         undisturbed = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     # Targets and sizes take the first visits; of the last, each is a step.
@@ -77,7 +73,7 @@ def test_workers_that_die_at_the_same_piece_again_and_again_are_told_of(survivor
     X = guarded(dask_rows.classified(), tmp_path / "diary", range(1, 100)).X
     with pytest.raises(RuntimeError, match=r"Workers died repeatedly .* smaller partitions"):
         designs.DaskDesign(designs.Partitions.from_collections(X)).gram()
-    assert os.path.getsize(tmp_path / "diary") == 3
+    assert os.path.getsize(tmp_path / "diary") == 2
 
 
 def table():
@@ -214,10 +210,10 @@ def test_nothing_goes_on_for_a_client_that_was_stopped(sent, client):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(words, text=True, **pipes) as other:
         try:
-            assert becomes(lambda: n_tasks(client) > 100, 30.0)
+            assert becomes(lambda: n_tasks(client) > 100, 120.0)
             other.send_signal(sent)
             if sent == signal.SIGINT:
                 assert other.stdout.readline() == "interrupted\n"  # it stays connected
-            assert becomes(lambda: n_tasks(client) == 0, 10.0)
+            assert becomes(lambda: n_tasks(client) == 0, 60.0)
         finally:
             other.kill()

@@ -19,15 +19,9 @@ DEPEND_ON_SETTINGS = frozenset(
         "check_classifiers_one_label",
         "check_classifiers_one_label_sample_weights",
         "check_classifiers_train",
-        "check_dict_unchanged",
-        "check_dont_overwrite_parameters",
         "check_estimator_cloneable",
         "check_estimator_repr",
-        "check_estimators_dtypes",
-        "check_estimators_fit_returns_self",
-        "check_estimators_overwrite_params",
         "check_estimators_pickle",
-        "check_f_contiguous_array_estimator",
         "check_fit2d_1feature",
         "check_fit2d_1sample",
         "check_fit_idempotent",
@@ -35,7 +29,6 @@ DEPEND_ON_SETTINGS = frozenset(
         "check_methods_subset_invariance",
         "check_non_transformer_estimators_n_iter",
         "check_regressor_multioutput",
-        "check_regressors_int",
         "check_regressors_train",
         "check_sample_weight_equivalence_on_dense_data",
         "check_transformer_general",
@@ -45,10 +38,15 @@ DEPEND_ON_SETTINGS = frozenset(
 )
 
 
-def every_check_once(cases: Sequence[BaseEstimator], **options: Any) -> pytest.MarkDecorator:
-    """Every check for the first case of a class; for others those that depend on settings."""
-    first = {type(case): id(case) for case in reversed(cases)}
-    return _parametrized(cases, set(first.values()), options)
+def every_check_once(
+    cases: Sequence[BaseEstimator], fast: Sequence[BaseEstimator] = (), **options: Any
+) -> pytest.MarkDecorator:
+    """Every check for one case of a class; for others those that depend on settings.
+
+    That one is the case among the fast ones where there is one, otherwise the first.
+    """
+    chosen = {type(case): id(case) for case in [*reversed(cases), *fast]}
+    return _parametrized(cases, set(chosen.values()), options)
 
 
 def checks_of_settings(cases: Sequence[BaseEstimator], **options: Any) -> pytest.MarkDecorator:
