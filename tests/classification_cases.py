@@ -11,6 +11,7 @@ from posterity import features, kernels, trees
 FAST = (  # of their classes, to fit: they have all of scikit-learn's checks
     posterity.BayesianLogisticRegression(prior_variance=2.0, averaging="approximate"),
     posterity.DualLogisticRegression(prior="flat"),
+    posterity.KernelLogisticRegression(kernels.RBF(2.0).fixed(), prior_variance=2.0),
     posterity.GaussianProcessClassifier((4.0 * kernels.RBF(2.0)).fixed(), "zero"),
 )
 CASES = [

@@ -14,15 +14,19 @@ if importlib.util.find_spec("distributed") is None:
 
 @contextlib.contextmanager
 def _started() -> Iterator[Any]:
+    import dask
     import distributed
 
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning where it is taken
-        silence_logs=logging.CRITICAL,
-    ) as cluster:
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),  # which takes time, idle
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # None would be port 8787, and a warning if taken
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
         yield cluster
 
 
@@ -44,9 +48,9 @@ def _scheduler() -> Iterator[None]:
         dask.config.config["scheduler"] = before
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[Any]:
-    """Two workers for whoever does not harm them."""
+    """Two workers for whoever does not harm them; they are gone when other tests begin."""
     with _started() as cluster:
         yield cluster
 
