@@ -43,10 +43,10 @@ def every_check_once(
 ) -> pytest.MarkDecorator:
     """Every check for one case of a class; for others those that depend on settings.
 
-    That one is the case among the fast ones where there is one, otherwise the first.
+    That one is a fast one where there is one, otherwise the first.
     """
     chosen = {type(case): id(case) for case in [*reversed(cases), *fast]}
-    return _parametrized(cases, set(chosen.values()), options)
+    return _parametrized([*cases, *fast], set(chosen.values()), options)
 
 
 def checks_of_settings(cases: Sequence[BaseEstimator], **options: Any) -> pytest.MarkDecorator:
