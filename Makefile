@@ -45,7 +45,7 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.run
 
 run: $(VENV)/.run ## Compare the family on a table that comes with it, and write a report
-	@$(BIN)/python -c '$(COMPILE)' & $(BIN)/posterity demo
+	@$(BIN)/python -c '$(COMPILE)' >/dev/null 2>&1 & $(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring
 	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
