@@ -90,12 +90,19 @@ def test_a_table_without_the_target_is_predicted(run, houses, model, at):
     assert pl.read_parquet(at / "out.parquet")["price_mean"].null_count() == 0
 
 
+@pytest.fixture
+def small_batches(monkeypatch):
+    """Files are read 100 rows at a time, not 50,000."""
+    monkeypatch.setattr(tables.sources.Source.batches, "__defaults__", (100,))
+
+
+@pytest.mark.usefixtures("small_batches")
 def test_a_file_larger_than_a_batch_is_predicted_piece_by_piece(run, houses, model, at):
-    frame = pl.concat([pl.read_csv(houses)] * 1200)  # 72,000 rows, more than one batch
+    frame = pl.concat([pl.read_csv(houses)] * 4)  # 240 rows, more than two batches
     frame.write_csv(at / "many.csv")
     assert run("predict model.posterity many.csv --out out.csv").exit_code == 0
-    mean = pl.read_csv(at / "out.csv")["price_mean"].to_numpy().reshape(1200, 60)
-    np.testing.assert_array_equal(mean, np.tile(mean[:1], (1200, 1)))
+    mean = pl.read_csv(at / "out.csv")["price_mean"].to_numpy().reshape(4, 60)
+    np.testing.assert_array_equal(mean, np.tile(mean[:1], (4, 1)))
 
 
 def test_a_missing_column_is_named(run, houses, model, at):
@@ -126,11 +133,12 @@ def test_a_failure_half_way_leaves_what_was_there(run, houses, model, at):
     assert not list(at.glob(".*.part"))
 
 
+@pytest.mark.usefixtures("small_batches")
 def test_a_bad_cell_far_down_is_told_of_its_own_row(run, houses, model, at):
     header, *rows = houses.read_text().splitlines()
-    many = [*rows * 1000, "no number,Bern,2024-01-01,1", ""]
+    many = [*rows * 5, "no number,Bern,2024-01-01,1", ""]
     (at / "bad.csv").write_text("\n".join([header, *many]))
-    assert "Row 60001, column 'size'" in run("predict model.posterity bad.csv -o out.csv").output
+    assert "Row 301, column 'size'" in run("predict model.posterity bad.csv -o out.csv").output
 
 
 def test_evaluation_scores_known_targets(run, houses, model):
