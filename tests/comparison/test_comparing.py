@@ -123,7 +123,7 @@ def test_differences_are_paired_row_by_row():
 
 
 def test_the_same_seed_gives_the_same_numbers_in_any_order_and_with_time_enough():
-    models = usual("linear", "tree", "units")
+    models = usual("linear", "tree", "least-squares")
     first = compared(numbers(), models, seed=4)
     again = compared(numbers(), models[::-1], seed=4, budget=1e4)
     assert not again.skipped

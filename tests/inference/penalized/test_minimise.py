@@ -14,9 +14,6 @@ from posterity.inference.penalized import minimise as minkowski
 from posterity.inference.penalized import paths, proximal_newton, vertices
 from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
 
-POWERS = [0.1, 0.5, 1.0, 1.3, 2.0, 6.0]
-PENALTY_POWERS = [0.5, 1.0, 1.5, 3.0]
-
 
 def rows(N=60, M=3, seed=0):
     rng = np.random.default_rng(seed)
@@ -218,8 +215,8 @@ def test_weights_of_rows_are_repetitions(p, q):
     assert weighted.noise_scale == pytest.approx(repeated.noise_scale, rel=1e-8)
 
 
-@for_each("p", POWERS)
-@for_each("q", PENALTY_POWERS)
+@for_each("p", [0.5, 1.0, 2.0, 6.0])
+@for_each("q", [0.5, 1.0, 3.0])
 @for_each("kind", ["exact", "constant y", "constant column", "twice", "wide"])
 def test_degenerate_rows_give_finite_fits_that_are_no_worse_than_none(p, q, kind):
     Z, y = rows(8, 12) if kind == "wide" else rows(20, 3)
