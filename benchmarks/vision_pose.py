@@ -182,10 +182,8 @@ def score_poses(model: SilhouettePose, test: Frames, unit: float, *, video: bool
     moves = truth.std(axis=0) > 1e-3 * truth.std()
     inside = ((low <= truth) & (truth <= high))[:, moves]
     each = inside.mean(axis=0)
-    modes = [one for part in parts for one in model.predict_modes(test.X[part], video=video)]
-    first, nearest = np.mean(
-        [measure_modes(one, own) for one, own in zip(modes, truth, strict=True)], axis=0
-    )
+    modes = PoseModes.join([model.predict_modes(test.X[part], video=video) for part in parts])
+    first, nearest = np.mean([measure_modes(modes, k, own) for k, own in enumerate(truth)], axis=0)
     return {
         "joint_distance": unit * pose.joint_distance(predicted, truth),
         "first_mode": unit * float(first),
@@ -196,12 +194,11 @@ def score_poses(model: SilhouettePose, test: Frames, unit: float, *, video: bool
     }
 
 
-def measure_modes(modes: PoseModes, truth: Array) -> tuple[float, float]:
+def measure_modes(modes: PoseModes, frame: int, truth: Array) -> tuple[float, float]:
     """Distance of the most probable pose, and of the nearest one of some probability."""
-    poses = modes.poses.reshape(len(modes.poses), -1)
-    off = [pose.joint_distance(one[None], truth[None]) for one in poses]
-    told = modes.probability >= min(LEAST_MODE, float(modes.probability[0]))
-    return off[0], min(d for d, kept in zip(off, told, strict=True) if kept)
+    poses = modes.list_probable(frame, LEAST_MODE)[1]
+    off = [pose.joint_distance(one.reshape(1, -1), truth[None]) for one in poses]
+    return off[0], min(off)
 
 
 def predict_peer(task: Task, build: Callable[[Task], Any]) -> list[dict[str, Any]]:

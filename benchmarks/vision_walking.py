@@ -180,7 +180,7 @@ def answer_walking_model(training: Frames, test: Frames, *, sequence: bool) -> A
     model.fit(seen.poses, seen.masks, groups=seen.groups, times=seen.times)
     path = {"times": test.data.times, "groups": test.data.groups} if sequence else {}
 
-    def describe(found: vision.PoseHypotheses) -> Answer:
+    def describe(found: vision.PoseModes) -> Answer:
         flat = (a.reshape(len(found), -1) for a in (found.mean(), *found.interval(0.9)))
         mean, low, high = flat
         return Answer(mean, (low, high))

@@ -38,10 +38,10 @@ with displays.style():
     for column, k in zip(axes.T, SHOWN, strict=True):
         column[0].imshow(walk.masks[k], cmap="gray_r", vmin=0, vmax=1.6)
         column[0].set(xlim=(30, 130), ylim=(130, 30))
-        modes = alone[k]
-        for j in reversed(range(min(2, len(modes.poses)))):
-            draw(column[1], modes.poses[j], COLORS["orange"], alpha=(1.0, 0.35)[j])
-        shares = ", ".join(f"{100 * p:.0f} %" for p in modes.probability[:2])
+        probability, poses = alone.list_probable(k)
+        for j in reversed(range(min(2, len(poses)))):
+            draw(column[1], poses[j], COLORS["orange"], alpha=(1.0, 0.35)[j])
+        shares = ", ".join(f"{100 * p:.0f} %" for p in probability[:2])
         column[1].set_title(shares, fontsize=10)
         draw(column[2], walk.joints[k], COLORS["grey"])
         draw(column[2], together[k], COLORS["blue"])

@@ -85,7 +85,7 @@ def test_one_mask_is_a_sequence_of_one(data, unseen, model):
     one, all_of_them = model.pose_from(masks[4]), model.pose_from(masks[3:6])
     assert one.poses.shape[0] == 1
     np.testing.assert_allclose(one.mean()[0], all_of_them[1:2].mean()[0], atol=1e-4)
-    np.testing.assert_allclose(one.weights.sum(axis=1), 1.0)
+    np.testing.assert_allclose(one.probability.sum(axis=1), 1.0)
 
 
 def test_known_points_stay_and_others_are_found(data, unseen, model):
@@ -99,25 +99,30 @@ def test_known_points_stay_and_others_are_found(data, unseen, model):
     known = data.poses[~unseen][:, joints]
     distance = np.sum((truth[:, None, joints] - known) ** 2, axis=(2, 3))
     nearest = data.poses[~unseen][distance.argmin(axis=1)]
-    assert measure_error(found.mean(), truth) < 0.8 * measure_error(nearest, truth)
+    assert measure_error(found.mean(), truth) < 0.5 * measure_error(nearest, truth)
 
 
-def test_axes_seen_by_points_are_what_least_squares_say(data, model):
+def test_a_joint_that_never_moves_leaves_the_pose_open(data, model):
+    points = np.full(data.poses[:1].shape, np.nan)
+    points[:, 0] = data.poses[:1, 0]  # the hips, which all joints are relative to
+    found = model.pose_from_points(points)
+    spread = data.poses.std(axis=0).max()
+    assert 0.3 * spread < found.standard_deviation().max() < 3.0 * spread
+
+
+def test_axes_seen_by_points_are_what_least_squares_say(model):
     fitted = model._fitted
     known = np.zeros(len(fitted.pose_frame.centre), dtype=bool)
     known[30:45] = True
-    view = fitted.look_from(known)
-    # A pose within the axes is found from its known coordinates without an error.
-    components = np.random.default_rng(0).normal(size=(1, fitted.n_axes))
-    pose = view.frame.restore(components)
-    seen = view.project(pose[:, known])[0, : fitted.n_axes]
-    A = view.frame.axes[:, known]
-    solved = np.linalg.lstsq(A.T, (pose - view.frame.centre)[0, known], rcond=1e-3)[0]
-    strong = np.flatnonzero(np.sum(A * A, axis=1) > 0.05)
-    np.testing.assert_allclose(seen[strong], solved[strong], rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(
-        view.frame.axes @ view.frame.axes.T, np.eye(fitted.n_axes), atol=1e-9
-    )
+    view, _ = fitted.look_from_points(known)
+    assert fitted.look_from_points(known)[0] is view
+    A = fitted.pose_frame.axes[:, known] / fitted.pose_weights[:, None]
+    components = np.random.default_rng(0).normal(size=fitted.n_axes)
+    solved = np.linalg.pinv(A.T, rcond=1e-3) @ (A.T @ components)
+    seen = view.project(fitted.pose_frame.centre[known] + components @ A)[0, view.columns]
+    turned, _, _ = np.linalg.svd(A @ A.T)
+    turned = turned[:, : len(view.columns)]
+    np.testing.assert_allclose(np.abs(turned.T @ solved), np.abs(seen), rtol=1e-5, atol=1e-6)
 
 
 def test_silhouettes_that_two_poses_have_leave_two_hypotheses(data):
@@ -129,7 +134,7 @@ def test_silhouettes_that_two_poses_have_leave_two_hypotheses(data):
     model = WalkingModel(3)
     model.fit(both, np.concatenate([masks, masks]), groups=groups, times=np.tile(times, 2))
     found = model.pose_from(masks[10:14])
-    is_split = found.weights[:, 0] < 0.9
+    is_split = found.probability[:, 0] < 0.9
     assert is_split.any()
     depth = found.poses[..., 2] - found.poses[..., 2].mean(axis=2, keepdims=True)
     frame = int(np.argmax(is_split))

@@ -111,6 +111,7 @@ ROOMS = {  # beside the public estimators
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
     "vision.pose_prototypes": "PosePrototypes",
+    "vision.pose_regression": "PoseRegression",
     "vision.principal_frame": "PrincipalFrame",
     "vision.segments.merging": "SegmentMerging",
     "vision.kalman": "NormalState",

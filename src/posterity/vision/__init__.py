@@ -22,8 +22,7 @@ from posterity.vision.label_colors import choose_colors
 from posterity.vision.label_maps import read_label_map, write_label_map
 from posterity.vision.masks import read_mask
 from posterity.vision.patch_classifier import PatchClassifier
-from posterity.vision.pose_hypotheses import PoseHypotheses
-from posterity.vision.pose_mixtures import PoseModes
+from posterity.vision.pose_modes import PoseModes
 from posterity.vision.random_field import RandomField
 from posterity.vision.shape_contexts import ShapeContexts
 from posterity.vision.silhouette_pose import SilhouettePose
@@ -47,7 +46,6 @@ __all__ = [
     "JointFinder",
     "Joints",
     "PatchClassifier",
-    "PoseHypotheses",
     "PoseModes",
     "RandomField",
     "ShapeContexts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,13 +12,14 @@ from posterity import linalg
 from posterity.arrays import Array
 from posterity.inference import gplvm
 from posterity.vision.gait import Gait
-from posterity.vision.pose_hypotheses import PoseHypotheses
+from posterity.vision.pose_modes import PoseModes
+from posterity.vision.pose_regression import PoseRegression
 from posterity.vision.principal_frame import PrincipalFrame
 
 _MOST_AXES = 20  # of poses
 _LEFT_OVER = 5e-4  # share of the variance of poses that axes may leave over
 _BLOCKS = 5  # of one motion, in place of several
-_FAINT = 1e-3  # probability of a hypothesis that is left out
+_FAINT = 1e-3  # probability of a mode that is left out
 
 
 def fit_walk(
@@ -43,43 +45,25 @@ def fit_walk(
     T, S = pose_frame.project(flat), mask_frame.project(masks)
     parts = _split_frames(path)
     alone = _fit_points(plan, T, path)
-    size = float(np.sqrt(np.mean(T * T) / max(np.mean(S * S), np.finfo(np.float64).tiny)))
-    pose_noise = np.sqrt(np.mean(gplvm.measure_left_out_noise(alone, T, parts) ** 2))
+    tiny = np.finfo(np.float64).tiny
+    size = float(np.sqrt(np.mean(T * T) / max(np.mean(S * S), tiny)))
+    pose_noise = gplvm.measure_left_out_noise(alone, T, parts)
     mask_noise = gplvm.measure_left_out_noise(alone, S, parts, size)
-    weights = pose_noise / np.maximum(mask_noise, np.finfo(np.float64).tiny)
-    process = _fit_points(plan, np.hstack([T, S * weights]), path)
-    is_pose = np.arange(process.Y.shape[1]) < T.shape[1]
-    widening = _compute_widening(process, pose_frame, parts, is_pose)
+    unit = np.sqrt(np.mean(pose_noise**2))
+    pose_weights, mask_weights = (unit / np.maximum(a, tiny) for a in (pose_noise, mask_noise))
+    process = _fit_points(plan, np.hstack([T * pose_weights, S * mask_weights]), path)
+    view = LatentView.from_columns(process, slice(len(pose_weights), None))
+    from_masks = view.learn_poses(S * mask_weights, flat, parts)
     gait = Gait.from_frames(T[:, 0], path.times, path.groups)
-    return FittedWalk(pose_frame, mask_frame, weights, process, parts, widening, gait)
+    return FittedWalk(
+        pose_frame, mask_frame, pose_weights, mask_weights, process, parts, from_masks, gait
+    )
 
 
 def _fit_points(plan: gplvm.LatentPlan, Y: Array, path: gplvm.Path) -> gplvm.MapFit:
     fitted = gplvm.fit_latent_points(plan, Y, path)
     assert isinstance(fitted, gplvm.MapFit)
     return fitted
-
-
-def _compute_widening(
-    process: gplvm.MapFit,
-    frame: PrincipalFrame,
-    parts: NDArray[np.intp],
-    hidden: NDArray[np.bool_],
-) -> Array:
-    """What the variance of each coordinate of a pose lacked for motions left out, (D,).
-
-    Mean squares of errors, in deviations, are added up over motions, with one deviation more, and
-    divided by the number of motions: one is lost, since latent points were found with the motions
-    that are left out. What axes leave over has the variance that is known of it.
-    """
-    K = len(frame.axes)
-    rows, mean, variance = gplvm.fill_in_left_out(process, parts, hidden)
-    error = np.where(hidden[:K], process.Y[rows, :K] - mean[:, :K], 0.0) @ frame.axes
-    predicted = frame.spread(np.where(hidden[:K], variance[:, :K], 0.0))
-    tiny = np.finfo(np.float64).tiny
-    squares = (error**2 + frame.residual_variance) / np.maximum(predicted, tiny)
-    each = [np.mean(squares[parts[rows] == part], axis=0) for part in np.unique(parts[rows])]
-    return (np.sum(each, axis=0) + 1.0) / len(each)
 
 
 def _split_frames(path: gplvm.Path) -> NDArray[np.intp]:
@@ -96,20 +80,21 @@ class FittedWalk:
 
     pose_frame: PrincipalFrame
     mask_frame: PrincipalFrame
+    pose_weights: Array  # (K,), which make the noise of all components equal
     mask_weights: Array  # (M,)
-    process: gplvm.MapFit  # of rows (K + M): components of poses, and of silhouettes
+    process: gplvm.MapFit  # of rows (K + M): weighted components of poses, and of silhouettes
     parts: NDArray[np.intp]  # (N,), of frames that are left out together
-    widening: Array  # (3 J,), of variances of poses found from silhouettes
+    from_masks: PoseRegression  # from weighted components of silhouettes
     gait: Gait | None
 
     @property
     def n_axes(self) -> int:
         """Number of components of a pose."""
-        return len(self.pose_frame.axes)
+        return len(self.pose_weights)
 
     @property
     def noise(self) -> float:
-        """Standard deviation of components of poses."""
+        """Standard deviation of weighted components of poses."""
         return float(np.sqrt(self.process.decoder.noise_variance))
 
     @property
@@ -123,38 +108,11 @@ class FittedWalk:
     def decode(self, points: Array) -> Array:
         """Mean poses (n, J, 3) at latent points."""
         f = self.process.decoder.latent(points).mean[:, : self.n_axes]
-        return self.pose_frame.restore(f).reshape(len(points), -1, 3)
+        return self.pose_frame.restore(f / self.pose_weights).reshape(len(points), -1, 3)
 
-    def describe(self, mean: Array, variance: Array, found: gplvm.RowHypotheses) -> PoseHypotheses:
-        """Hypotheses with these coordinates (h, 3 J), the most probable first.
-
-        Faint ones are left out.
-        """
-        order = np.lexsort((-found.weight, found.row))
-        row = found.row[order]
-        rank = np.arange(len(row)) - np.searchsorted(row, row)
-        keep = (found.weight[order] > _FAINT) | (rank == 0)
-        order, row, rank = order[keep], row[keep], rank[keep]
-        n, most = int(row[-1]) + 1, int(rank.max()) + 1
-        weights = np.zeros((n, most))
-        weights[row, rank] = found.weight[order]
-        weights /= weights.sum(axis=1, keepdims=True)
-        first = np.searchsorted(row, np.arange(n))
-        which = np.repeat(order[first][:, None], most, axis=1)  # what is not there repeats the best
-        which[row, rank] = order
-        shape = n, most, -1, 3
-        return PoseHypotheses(
-            weights,
-            mean[which].reshape(shape),
-            np.sqrt(variance)[which].reshape(shape),
-            found.point[which],
-        )
-
-    def describe_from_masks(self, found: gplvm.RowHypotheses) -> PoseHypotheses:
-        """Hypotheses of poses found from silhouettes alone."""
-        mean, f = (a[:, : self.n_axes] for a in (found.mean, found.variance))
-        variance = self.pose_frame.spread(f + self.process.decoder.noise_variance)
-        return self.describe(self.pose_frame.restore(mean), variance * self.widening, found)
+    def weigh_masks(self, masks: Array) -> Array:
+        """Weighted components (n, M) of measurements of silhouettes."""
+        return self.mask_frame.project(masks) * self.mask_weights
 
     def flatten_points(self, points: ArrayLike) -> Array:
         """Points of n frames as rows (n, 3 J), the same coordinates known in all."""
@@ -175,58 +133,79 @@ class FittedWalk:
             )
         return rows
 
-    def look_from(self, known: NDArray[np.bool_]) -> PointView:
-        """The model in axes of which known coordinates tell some, and nothing of the others."""
-        A = self.pose_frame.axes[:, known]
+    def look_from_masks(self) -> tuple[LatentView, PoseRegression]:
+        """Latent points and poses from weighted components of silhouettes."""
+        return LatentView.from_columns(self.process, slice(self.n_axes, None)), self.from_masks
+
+    def look_from_points(self, known: NDArray[np.bool_]) -> tuple[LatentView, PoseRegression]:
+        """Latent points and poses from the known coordinates of poses, of all (3 J,)."""
+        key = known.tobytes()
+        if key not in self._views:
+            view, poses = self._turn_axes(known), self.from_masks.poses
+            self._views[key] = view, view.learn_poses(poses[:, known], poses, self.parts)
+        return self._views[key]
+
+    @functools.cached_property
+    def _views(self) -> dict[bytes, tuple[LatentView, PoseRegression]]:
+        return {}
+
+    def _turn_axes(self, known: NDArray[np.bool_]) -> LatentView:
+        """Turn axes of poses so that known coordinates determine some and tell nothing of others.
+
+        Noise is the same in all directions, so that it stays independent.
+        """
+        A = self.pose_frame.axes[:, known] / self.pose_weights[:, None]
         basis, strength, _ = linalg.thin_svd(A @ A.T)
         error = float(np.mean(self.pose_frame.residual_variance[known]))
         # An axis counts as seen where its error is below its noise.
-        is_seen = strength > max(error / self.process.decoder.noise_variance, 1e-6)
+        seen = np.flatnonzero(strength > max(error / self.process.decoder.noise_variance, 1e-6))
         Y = self.process.Y.copy()
         Y[:, : self.n_axes] = Y[:, : self.n_axes] @ basis
-        everywhere = np.arange(len(Y))
-        process = replace(self.process, Y=Y).condition_on(everywhere)
-        hidden = np.ones(Y.shape[1], dtype=bool)
-        hidden[: self.n_axes] = ~is_seen
-        frame = self.pose_frame.rotate(basis.T)
-        return PointView(
-            frame,
-            process,
-            known,
-            is_seen,
-            error / np.maximum(strength, 1e-6),
-            _compute_widening(process, frame, self.parts, hidden),
-        )
+        process = replace(self.process, Y=Y).condition_on(np.arange(len(Y)))
+        least_squares = A.T @ basis[:, seen] / strength[seen]
+        return LatentView(process, seen, self.pose_frame.centre[known], least_squares)
 
 
 @dataclass(frozen=True, eq=False)
-class PointView:
-    """A model in the axes that suit the coordinates of a pose that are known."""
+class LatentView:
+    """A latent process, and the columns of its rows that follow from what is seen of a frame."""
 
-    frame: PrincipalFrame
     process: gplvm.MapFit
-    known: NDArray[np.bool_]  # (3 J,)
-    is_seen: NDArray[np.bool_]  # (K,)
-    error: Array  # (K,), variance with which an axis is seen
-    widening: Array  # (3 J,)
+    columns: NDArray[np.intp]  # (r,)
+    centre: Array  # (S,)
+    projection: Array  # (S, r)
 
-    def project(self, values: Array) -> Array:
-        """Rows (n, K + M) of the model from known coordinates (n, o)."""
-        rows = np.full((len(values), self.process.Y.shape[1]), np.nan)
-        rows[:, np.flatnonzero(self.is_seen)] = self._measure(values)
+    @classmethod
+    def from_columns(cls, process: gplvm.MapFit, columns: slice) -> LatentView:
+        """Return the view where these columns themselves are seen."""
+        which = np.arange(process.Y.shape[1])[columns]
+        return cls(process, which, np.zeros(len(which)), np.eye(len(which)))
+
+    def project(self, seen: Array) -> Array:
+        """Rows (n, K + M) of the process from what is seen (n, S); NaN in other columns."""
+        rows = np.full((len(seen), self.process.Y.shape[1]), np.nan)
+        rows[:, self.columns] = (seen - self.centre) @ self.projection
         return rows
 
-    def fill_in(self, found: gplvm.RowHypotheses, values: Array) -> tuple[Array, Array]:
-        """Mean and variance (h, 3 J) of coordinates on each hill; those that are known stay."""
-        K = len(self.is_seen)
-        mean, noise = found.mean[:, :K].copy(), self.process.decoder.noise_variance
-        mean[:, self.is_seen] = self._measure(values)[found.row]
-        variance = np.where(self.is_seen, self.error, found.variance[:, :K] + noise)
-        poses, spread = self.frame.restore(mean), self.frame.spread(variance) * self.widening
-        poses[:, self.known], spread[:, self.known] = values[found.row], 0.0
-        return poses, spread
+    def learn_poses(self, seen: Array, poses: Array, parts: NDArray[np.intp]) -> PoseRegression:
+        """Learn poses from what is seen and from latent points found without the same motion."""
+        points = gplvm.locate_left_out(self.process, parts, self.project(seen))
+        return PoseRegression.from_frames(seen, points, poses, parts)
 
-    def _measure(self, values: Array) -> Array:
-        """Components of the axes that are seen, by least squares, (n, r)."""
-        A = self.frame.axes[self.is_seen][:, self.known]
-        return (values - self.frame.centre[self.known]) @ A.T / np.sum(A * A, axis=1)
+
+def list_modes(found: gplvm.RowHypotheses, mean: Array, variance: Array) -> PoseModes:
+    """Arrange the poses (h, 3 J) of hills by frames; hills of hardly any weight are left out."""
+    order = np.lexsort((-found.weight, found.row))
+    row = found.row[order]
+    rank = np.arange(len(row)) - np.searchsorted(row, row)
+    keep = (found.weight[order] > _FAINT) | (rank == 0)
+    order, row, rank = order[keep], row[keep], rank[keep]
+    n, most = int(row[-1]) + 1, int(rank.max()) + 1
+    probability = np.zeros((n, most))
+    probability[row, rank] = found.weight[order]
+    probability /= probability.sum(axis=1, keepdims=True)
+    first = np.searchsorted(row, np.arange(n))
+    which = np.repeat(order[first][:, None], most, axis=1)  # what is not there repeats the best
+    which[row, rank] = order
+    poses, deviations = (a[which].reshape(n, most, -1, 3) for a in (mean, np.sqrt(variance)))
+    return PoseModes(probability, poses, deviations)

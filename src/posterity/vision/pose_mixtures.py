@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 from posterity import distributions
 from posterity.arrays import Array
+from posterity.vision.pose_modes import PoseModes
 from posterity.vision.pose_prototypes import PosePrototypes
 
 N_COMPONENTS = 32
@@ -89,35 +90,10 @@ class PoseMixture:
         )
         return distributions.Mixture(normals, self.log_weights.reshape(n, *(1 for _ in shape), k))
 
-    def find_modes(self, scale: Array, shape: tuple[int, ...]) -> list[PoseModes]:
+    def find_modes(self, scale: Array, shape: tuple[int, ...]) -> PoseModes:
         """Poses of each frame that stay apart, from the most probable on."""
-        return [
-            _merge_poses(log_w, poses, scale, shape)
-            for log_w, poses in zip(self.log_weights, self.poses, strict=True)
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class PoseModes:
-    """Different poses that one silhouette may show.
-
-    Attributes
-    ----------
-    poses : ndarray of shape (k, ...)
-        The most probable first.
-    probability : ndarray of shape (k,)
-        Sums to one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.vision import PoseModes
-    >>> PoseModes(np.zeros((1, 16, 3)), np.ones(1)).probability
-    array([1.])
-    """
-
-    poses: Array
-    probability: Array
+        each = zip(self.log_weights, self.poses, strict=True)
+        return PoseModes.join([_merge_poses(log_w, poses, scale, shape) for log_w, poses in each])
 
 
 def weigh_frames(squares: Array, sharpness: float) -> Array:
@@ -163,14 +139,19 @@ def smooth_frames(squares: Array, sharpness: float, transitions: Array) -> Array
 def _merge_poses(
     log_weights: Array, poses: Array, scale: Array, shape: tuple[int, ...]
 ) -> PoseModes:
-    """Join poses that chains of near ones connect."""
+    """Join poses of one frame that chains of near ones connect."""
     standard = poses / scale
     gaps = np.sqrt(np.mean((standard[:, None] - standard) ** 2, axis=2))
     _, owner = connected_components(gaps < _SEPARATE, directed=False)
     weights: NDArray[np.float64] = np.exp(log_weights)
     probability = np.bincount(owner, weights)
-    middles = np.zeros((len(probability), poses.shape[1]))
-    np.add.at(middles, owner, weights[:, None] * poses)
-    middles /= np.maximum(probability, np.finfo(np.float64).tiny)[:, None]
     order = np.argsort(-probability, kind="stable")
-    return PoseModes(middles[order].reshape(-1, *shape), probability[order] / probability.sum())
+    shares = np.where(owner == order[:, None], weights, 0.0)
+    shares /= np.maximum(probability[order], np.finfo(np.float64).tiny)[:, None]
+    middles = shares @ poses
+    variance = scale**2 + np.maximum(shares @ poses**2 - middles**2, 0.0)
+    return PoseModes(
+        probability[None, order] / probability.sum(),
+        middles.reshape(1, -1, *shape),
+        np.sqrt(variance).reshape(1, -1, *shape),
+    )

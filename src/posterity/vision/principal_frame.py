@@ -51,11 +51,3 @@ class PrincipalFrame:
     def restore(self, components: Array) -> Array:
         """Rows (n, D) of components (n, K)."""
         return self.centre + components @ self.axes
-
-    def spread(self, variance: Array) -> Array:
-        """Variances (n, D) of rows, of those (n, K) of independent components."""
-        return variance @ self.axes**2 + self.residual_variance
-
-    def rotate(self, basis: Array) -> PrincipalFrame:
-        """The same space in other axes: row k of ``basis`` (K, K) is an axis in terms of these."""
-        return PrincipalFrame(self.centre, basis @ self.axes, self.residual_variance)

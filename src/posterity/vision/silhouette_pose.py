@@ -17,7 +17,8 @@ from posterity import arrays, distributions, validation
 from posterity.arrays import Array
 from posterity.vision import contours
 from posterity.vision.occupancy import measure_occupancy
-from posterity.vision.pose_mixtures import PoseMixture, PoseModes, smooth_frames, weigh_frames
+from posterity.vision.pose_mixtures import PoseMixture, smooth_frames, weigh_frames
+from posterity.vision.pose_modes import PoseModes
 from posterity.vision.pose_prototypes import PosePrototypes
 from posterity.vision.shape_contexts import ShapeContexts
 
@@ -168,7 +169,7 @@ class SilhouettePose(BaseEstimator):
         """Mean pose of each silhouette, (n, ...)."""
         return self._mix(X, video).mean().reshape(-1, *self.target_shape_)
 
-    def predict_modes(self, X: Any, *, video: bool = False) -> list[PoseModes]:
+    def predict_modes(self, X: Any, *, video: bool = False) -> PoseModes:
         """Different poses that each silhouette may show, and their probabilities."""
         return self._mix(X, video).find_modes(self._scale(video), self.target_shape_)
 

@@ -14,10 +14,10 @@ from posterity import arrays, kernels, linalg, models, validation
 from posterity.arrays import Array
 from posterity.inference import gplvm
 from posterity.latent import motion
-from posterity.vision.fitted_walk import FittedWalk, fit_walk
+from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
 from posterity.vision.gait import Gait
 from posterity.vision.mask_distances import measure_masks
-from posterity.vision.pose_hypotheses import PoseHypotheses
+from posterity.vision.pose_modes import PoseModes
 
 _LEAST_FRAMES = 10
 
@@ -51,9 +51,10 @@ class WalkingModel(BaseEstimator):
     kernel_, dynamics_ : Kernel
         Covariance over latent points, and of latent points over time.
     noise_ : float
-        Standard deviation of the principal components of poses, in the units of the poses.
-    mask_weights_ : ndarray of shape (M,)
-        Factors of the components of silhouettes which make their noise equal to that of poses.
+        Standard deviation of the weighted components of poses, in the units of the poses.
+    pose_weights_, mask_weights_ : ndarray of shape (K,), and (M,)
+        Factors of the principal components of poses and of silhouettes which make the noise of all
+        of them equal.
     groups_, times_ : ndarray of shape (N,)
         Motion of each frame, and when it was seen.
     phase_ : ndarray of shape (N,)
@@ -85,6 +86,7 @@ class WalkingModel(BaseEstimator):
     kernel_ = models.FittedAttribute("process.kernel")
     dynamics_ = models.FittedAttribute("process.path.kernel")
     noise_ = models.FittedAttribute("noise")
+    pose_weights_ = models.FittedAttribute("pose_weights")
     mask_weights_ = models.FittedAttribute("mask_weights")
     groups_ = models.FittedAttribute("process.path.groups")
     times_ = models.FittedAttribute("process.path.times")
@@ -137,7 +139,7 @@ class WalkingModel(BaseEstimator):
 
     def pose_from(
         self, masks: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> PoseHypotheses:
+    ) -> PoseModes:
         """Infer poses from one silhouette (H, W), or from a sequence (n, H, W).
 
         Parameters
@@ -151,15 +153,14 @@ class WalkingModel(BaseEstimator):
             Motion of each frame, with ``times``. None: all are of one motion.
         """
         check_is_fitted(self)
-        fitted = self._fitted
-        seen = measure_masks(_list_masks(masks))
-        rows = np.full((len(seen), fitted.process.Y.shape[1]), np.nan)
-        rows[:, fitted.n_axes :] = fitted.mask_frame.project(seen) * fitted.mask_weights
-        return fitted.describe_from_masks(self._find(fitted.process, rows, times, groups))
+        seen = self._fitted.weigh_masks(measure_masks(_list_masks(masks)))
+        view, poses = self._fitted.look_from_masks()
+        found = self._find(view, seen, times, groups)
+        return list_modes(found, *poses.predict(seen[found.row], found.point))
 
     def pose_from_points(
         self, points: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
-    ) -> PoseHypotheses:
+    ) -> PoseModes:
         """Infer poses from a few joints: style-based inverse kinematics.
 
         Parameters
@@ -173,9 +174,11 @@ class WalkingModel(BaseEstimator):
         check_is_fitted(self)
         rows = self._fitted.flatten_points(points)
         known = ~np.isnan(rows[0])
-        values, view = rows[:, known], self._fitted.look_from(known)
-        found = self._find(view.process, view.project(values), times, groups)
-        return self._fitted.describe(*view.fill_in(found, values), found)
+        seen, (view, poses) = rows[:, known], self._fitted.look_from_points(known)
+        found = self._find(view, seen, times, groups)
+        mean, variance = poses.predict(seen[found.row], found.point)
+        mean[:, known], variance[:, known] = seen[found.row], 0.0
+        return list_modes(found, mean, variance)
 
     def find_cycle(self, n_frames: int = 30) -> tuple[Array, Array]:
         """Latent points (n, Q) and poses (n, J, 3) of the mean cycle, at equal steps of time."""
@@ -229,12 +232,13 @@ class WalkingModel(BaseEstimator):
 
     def _find(
         self,
-        process: gplvm.MapFit,
-        rows: Array,
+        view: LatentView,
+        seen: Array,
         times: ArrayLike | None,
         groups: ArrayLike | None,
     ) -> gplvm.RowHypotheses:
-        """Hypotheses of rows, of which those of a motion support each other."""
+        """Find latent points of frames, of which those of a motion support each other."""
+        rows, process = view.project(seen), view.process
         found = gplvm.find_hypotheses(process.decoder, rows, candidates=process.X)
         if times is None:
             if groups is not None:

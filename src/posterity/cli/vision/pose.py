@@ -27,7 +27,6 @@ JOINTS = Kind(
 _SHOWN = 16  # joints in the table for people
 _MOST_PIXELS = 20_000_000
 _LEVEL = 0.9
-_LEAST_MODE = 0.1  # probability of a pose that is told
 _CARD = (
     "The model of the package has learned from rendered silhouettes of a few people; its errors "
     "and limits are on the page on silhouettes of the documentation."
@@ -151,36 +150,19 @@ def _describe(
         model.predict_modes(X, video=plan.video),
     )
     low, high = answer.interval(_LEVEL)
-    scale = np.asarray(model.video_scale_ if plan.video else model.scale_).reshape(-1, 3)
     for k, (picture, mask) in enumerate(read):
-        modes = keep_probable(every[k])
+        probability, poses = every.list_probable(k, pose_pictures.LEAST_MODE)
         if plan.draw is not None:
             place = drawings.find_place(plan.draw, picture, is_single=plan.is_single)
-            pose_pictures.draw_modes(place, mask, modes, scale)
+            pose_pictures.draw_modes(place, mask, every, k)
         about = {
             "regions": contours.find_largest_region(mask)[1],
             "modes": [
                 {"probability": round(float(p), 4), "joints": np.round(pose, 3).tolist()}
-                for p, pose in zip(modes.probability, modes.poses, strict=True)
+                for p, pose in zip(probability, poses, strict=True)
             ],
         }
-        yield Result(picture.name, list_joints(modes.poses[0], low[k], high[k]), about=about)
-
-
-def keep_probable(modes: vision.PoseModes) -> vision.PoseModes:
-    """Keep poses of some probability, and the most probable one in any case.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity import vision
-    >>> from posterity.cli.vision import pose
-    >>> modes = vision.PoseModes(np.zeros((3, 16, 3)), np.array([0.6, 0.35, 0.05]))
-    >>> pose.keep_probable(modes).probability
-    array([0.6 , 0.35])
-    """
-    kept = modes.probability >= min(_LEAST_MODE, float(modes.probability[0]))
-    return vision.PoseModes(modes.poses[kept], modes.probability[kept])
+        yield Result(picture.name, list_joints(poses[0], low[k], high[k]), about=about)
 
 
 def list_joints(pose: Array, low: Array, high: Array) -> list[dict[str, Any]]:

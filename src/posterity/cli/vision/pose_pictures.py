@@ -9,10 +9,13 @@ from posterity import displays, files
 from posterity.arrays import Array
 from posterity.vision import PoseModes, bodies
 
+LEAST_MODE = 0.1
+"""Probability from which a pose is shown; the most probable one always is."""
+
 _MOST = 3  # poses in a picture
 
 
-def draw_modes(place: Path, mask: NDArray[np.bool_], modes: PoseModes, std: Array) -> None:
+def draw_modes(place: Path, mask: NDArray[np.bool_], modes: PoseModes, frame: int) -> None:
     """Write a picture of the mask, of its most probable poses as seen, and of the first turned.
 
     Parameters
@@ -21,22 +24,22 @@ def draw_modes(place: Path, mask: NDArray[np.bool_], modes: PoseModes, std: Arra
         File to write.
     mask : array (H, W) of bool
     modes : PoseModes
-        Poses (k, 16, 3).
-    std : array (16, 3)
-        Standard deviation of each coordinate about a mode.
+        Poses of 16 joints.
+    frame : int
+        Number of the frame of the mask.
     """
-    shown = modes.poses[:_MOST]
-    around = np.array([np.diag(row**2) for row in std])
+    probability, poses = (a[:_MOST] for a in modes.list_probable(frame, LEAST_MODE))
+    around = np.einsum("kjd,de->kjde", modes.standard_deviations[frame, :_MOST] ** 2, np.eye(3))
     with displays.style():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(2.7 * (len(shown) + 2), 3.6), layout="constrained")
-        axes = figure.subplots(1, len(shown) + 2)
+        figure = Figure(figsize=(2.7 * (len(poses) + 2), 3.6), layout="constrained")
+        axes = figure.subplots(1, len(poses) + 2)
         axes[0].imshow(~mask, cmap="gray", vmin=-0.6, vmax=1.0)
         axes[0].set(xticks=[], yticks=[], title="Silhouette")
-        for ax, pose, p in zip(axes[1:], shown, modes.probability, strict=False):
-            _plot_pose(ax, pose, around).set_title(f"Pose, {100 * p:.0f} %")
-        _plot_pose(axes[-1], shown[0], around, turn=90.0).set_title("First pose, turned")
+        for k, p in enumerate(probability):
+            _plot_pose(axes[1 + k], poses[k], around[k]).set_title(f"Pose, {100 * p:.0f} %")
+        _plot_pose(axes[-1], poses[0], around[0], turn=90.0).set_title("First pose, turned")
         for ax in axes:
             ax.spines[:].set_visible(False)
         with files.replace_atomically(place) as file:

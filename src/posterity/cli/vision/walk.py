@@ -45,7 +45,7 @@ class _Walk:
     poses: Array
     interval: float
     folders: tuple[str, ...] = ()  # of each frame
-    found: vision.PoseHypotheses | None = None
+    found: vision.PoseModes | None = None
 
 
 def run(plan: WalkRequest, voice: OutputPrinter) -> None:
@@ -143,10 +143,10 @@ def _list_rows(walk: _Walk, names: tuple[str, ...]) -> Iterator[tuple[object, ..
                 yield ("", t, 1, 1, name, *map(decimals, where), "", "", "")
         return
     found = walk.found
-    for t, k in np.argwhere(found.weights > 0.0):
+    for t, k in np.argwhere(found.probability > 0.0):
         for j, name in enumerate(names):
             numbers = (*found.poses[t, k, j], *found.standard_deviations[t, k, j])
-            p = decimals(found.weights[t, k])
+            p = decimals(found.probability[t, k])
             yield (walk.folders[t], t, k + 1, p, name, *map(decimals, numbers))
 
 
@@ -155,7 +155,7 @@ def _conclude(plan: WalkRequest, voice: OutputPrinter, walk: _Walk) -> None:
     voice.say(f"{n:,} frames, {n * walk.interval:.2f} s, written to {plan.out}.")
     summary: dict[str, object] = {"frames": n, "interval": walk.interval, "out": plan.out}
     if walk.found is not None:
-        several = int(np.sum(walk.found.weights[:, 0] < 0.9))
+        several = int(np.sum(walk.found.probability[:, 0] < 0.9))
         spread = 100.0 * float(np.mean(walk.found.standard_deviation()))
         voice.say(f"Coordinates of joints have a standard deviation of {spread:.1f} cm on average.")
         if several:

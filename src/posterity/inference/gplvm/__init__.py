@@ -11,7 +11,7 @@ from posterity.inference.gplvm.hierarchy import (
 from posterity.inference.gplvm.latent_fit import MapFit, Placed, VariationalFit
 from posterity.inference.gplvm.left_out import (
     compute_widening,
-    fill_in_left_out,
+    locate_left_out,
     measure_left_out_noise,
 )
 from posterity.inference.gplvm.paths import Path
@@ -34,10 +34,10 @@ __all__ = [
     "TrajectoryPrior",
     "VariationalFit",
     "compute_widening",
-    "fill_in_left_out",
     "find_hypotheses",
     "fit_hierarchy",
     "fit_latent_points",
+    "locate_left_out",
     "measure_left_out_noise",
     "weigh_by_motion",
 ]

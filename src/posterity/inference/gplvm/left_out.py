@@ -72,24 +72,19 @@ def measure_left_out_noise(
     return np.sqrt(np.mean(np.concatenate(errors) ** 2, axis=0))
 
 
-def fill_in_left_out(
-    fitted: MapFit, groups: NDArray[np.intp], hidden: NDArray[np.bool_], n_rows: int = 120
-) -> tuple[NDArray[np.intp], Array, Array]:
-    """Hide outputs of rows of groups left out, and fill them in from all other groups.
+def locate_left_out(fitted: MapFit, groups: NDArray[np.intp], Y: Array) -> Array:
+    """Find the latent points (N, Q) of rows Y (N, D), each by means of other groups.
 
-    Returns the rows, about ``n_rows`` of all, and the mean and the variance (n, D) of their
-    outputs, noise included. There are two groups at least.
+    Y has NaN where an output is not seen. Groups are left out in ten parts at most; there are two
+    groups at least. A row has the highest of its summits.
     """
-    filled = []
-    for rows in _split_groups(groups, _FOLDS):
-        rest = fitted.condition_on(np.setdiff1d(np.arange(len(groups)), rows))
-        some = rows[:: max(1, len(groups) // n_rows)]
-        seen = np.where(hidden, np.nan, fitted.Y[some])
-        found = find_hypotheses(rest.decoder, seen, candidates=rest.X)
-        mean, variance = found.average()
-        filled.append((some, mean, variance + rest.decoder.noise_variance))
-    rows, mean, variance = (np.concatenate(part) for part in zip(*filled, strict=True))
-    return rows, mean, variance
+    codes, points = np.unique(groups), np.empty_like(fitted.X)
+    for part in np.array_split(codes, min(len(codes), 2 * _FOLDS)):
+        is_out = np.isin(groups, part)
+        rest = fitted.condition_on(np.flatnonzero(~is_out))
+        found = find_hypotheses(rest.decoder, Y[is_out], candidates=rest.X)
+        points[is_out] = found.point[found.list_best()]
+    return points
 
 
 def _measure_errors(

@@ -50,6 +50,11 @@ class RowHypotheses:
         spread = self.variance + (self.mean - mean[self.row]) ** 2
         return mean, _sum_by_row(self.row, weight * spread, n)
 
+    def list_best(self) -> NDArray[np.intp]:
+        """Number of the hill of the largest weight of each row, (n,)."""
+        order = np.lexsort((-self.weight, self.row))
+        return order[np.searchsorted(self.row, np.arange(self.row[-1] + 1))]
+
 
 def decode_rows(
     decoder: Decoder, Y: Array, *, candidates: Array, max_iter: int = 200

@@ -42,9 +42,7 @@ def show_silhouettes(folder: Path) -> Demonstration:
     )
 
 
-def _draw_figure(
-    video: bodies.SilhouetteVideo, modes: list[vision.PoseModes], found: Array
-) -> Figure:
+def _draw_figure(video: bodies.SilhouetteVideo, modes: vision.PoseModes, found: Array) -> Figure:
     """Draw silhouettes, poses of single frames, and poses of the video over the true ones."""
     colors = displays.COLORS
     with displays.style():
@@ -53,7 +51,9 @@ def _draw_figure(
         for column, frame in zip(axes.T, _SHOWN, strict=True):
             column[0].imshow(~video.masks[frame], cmap="gray")
             column[0].set(xlim=(30, 130), ylim=(130, 30))
-            for pose, color in zip(modes[frame].poses[:2], ("orange", "grey"), strict=False):
+            for pose, color in zip(
+                modes.list_probable(frame)[1][:2], ("orange", "grey"), strict=False
+            ):
                 _draw_pose(column[1], pose, colors[color])
             _draw_pose(column[2], video.joints[frame], colors["grey"])
             _draw_pose(column[2], found[frame], colors["blue"])
