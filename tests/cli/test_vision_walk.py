@@ -61,7 +61,7 @@ def test_a_table_lists_joints_with_deviations(run, tmp_path):
     assert run("--mask masks --mask masks --out OUT/walk.csv").exit_code == 0
     with (tmp_path / "walk.csv").open() as file:
         rows = list(csv.DictReader(file))
-    first = [row for row in rows if row["hypothesis"] == "1"]
+    first = [row for row in rows if row["mode"] == "1"]
     assert len({row["joint"] for row in rows}) == 38
     assert {row["folder"] for row in rows} == {"masks"}
     assert all(float(row["sd_x"]) >= 0.0 for row in first)

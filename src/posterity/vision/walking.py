@@ -27,8 +27,9 @@ class WalkingModel(BaseEstimator):
 
     Poses and silhouettes of a frame are functions of the same few latent coordinates, which change
     smoothly in time. A pose is inferred from a silhouette, or from a few known joints, through the
-    latent points that explain what is seen; where several do, each is a hypothesis with a
-    probability.
+    latent points that explain what is seen; where several do, each is a mode with a probability.
+    Since a few latent coordinates leave out a part of every pose, the pose of a mode is regressed
+    on its latent point and on what is seen.
 
     How much a silhouette tells about a pose depends on the noise of both. It is measured on motions
     that are left out, since the latent points of a fit follow the noise of their own frames.

@@ -20,7 +20,7 @@ from posterity.cli.voice import OutputPrinter
 
 _ANIMATIONS, _TABLE = (".svg", ".gif"), ".csv"
 _ADVICE = "not a WalkingModel; fit one in Python and save it with posterity.save."
-_FRAME = ("folder", "frame", "hypothesis", "probability", "joint")
+_FRAME = ("folder", "frame", "mode", "probability", "joint")
 _HEADS = (*_FRAME, "x", "y", "z", "sd_x", "sd_y", "sd_z")
 
 
@@ -40,7 +40,7 @@ class WalkRequest:
 
 @dataclass(frozen=True)
 class _Walk:
-    """Poses to show, the time between them, and hypotheses if they were inferred."""
+    """Poses to show, the time between them, and modes if they were inferred."""
 
     poses: Array
     interval: float
