@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, regression
 from posterity.arrays import Array
-from posterity.inference.process.exact import Observations, ProcessPosterior
+from posterity.inference.process import Observations, ProcessPosterior
 
 _CONSTANT = 1e-6  # standard deviation of what never changes, as a share of the largest
 
