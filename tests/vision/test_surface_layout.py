@@ -10,7 +10,8 @@ from posterity.vision import SurfaceLayout, segments
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import features, geometry, lines, merging, planes, segmentations
 from posterity.vision.segments.merging import HeldOutImage
-from posterity.vision.segments.segmented import scale_labels
+from posterity.vision.segments.segment_sums import SegmentSums
+from posterity.vision.segments.segmented_image import scale_labels
 
 KINDS = (("felzenszwalb", 60), ("slic", 40))
 SMALL = {"segmentations": KINDS, "n_estimators": 20, "size": 80, "cv": 3, "random_state": 0}
@@ -80,9 +81,9 @@ def test_rows_of_shared_segments_weigh_their_labels_by_area(found):
     mixed = np.flatnonzero((found.counts > 0).sum(axis=1) > 1)
     k = mixed[np.argmax(np.sort(found.counts[mixed], axis=1)[:, -2])]
     np.testing.assert_allclose(total[k] / total[k].sum(), found.counts[k] / found.counts[k].sum())
-    seen, is_one, _ = found.judge_homogeneity(0.95)
-    assert not is_one[np.searchsorted(seen, k)]
-    assert is_one.any()
+    segment, is_homogeneous, _ = found.judge_homogeneity(0.95)
+    assert not is_homogeneous[np.searchsorted(segment, k)]
+    assert is_homogeneous.any()
 
 
 def test_images_of_a_group_are_held_out_together(found):
@@ -96,35 +97,45 @@ def test_merging_is_the_average_by_homogeneity_of_every_pixel(found):
     rng = np.random.default_rng(0)
     image = found.images[1].segmented
     p, h = rng.dirichlet(np.ones(3), len(image.sizes)), rng.random(len(image.sizes))
-    merged = segments.SegmentMerging(2.0, 1.5).merge(image, p, h)
+    merged = segments.SegmentMerging(1.5).merge(image, p, h)
     row, column = 31, 17
     own = image.maps[:, row, column]
-    expected = (np.sum(p[own] * h[own, None] ** 2, axis=0) / np.sum(h[own] ** 2)) ** 1.5
+    expected = (np.sum(p[own] * h[own, None], axis=0) / np.sum(h[own])) ** 1.5
     np.testing.assert_allclose(merged[row, column], expected / expected.sum())
 
 
-def test_merging_learns_to_trust_homogeneous_segments_and_how_sure_to_be():
+def draw_held_out_images(n_images):
+    """Images of one partition whose probabilities should be squared; some pixels are unknown."""
     rng = np.random.default_rng(1)
-    codes = rng.integers(2, size=(20, 30))
-    maps = np.stack([np.arange(600).reshape(20, 30), np.arange(600).reshape(20, 30) + 600])
-    image = segments.SegmentedImage(maps.astype(np.int32), np.zeros((1200, 1)), np.ones(1200))
-    q = np.clip(rng.normal(0.75, 0.1, 600), 0.5, 0.95)
-    seen = np.where(rng.random(600) < q, codes.ravel(), 1 - codes.ravel())
-    p = np.full((600, 2), 0.0)
-    p[np.arange(600), seen], p[np.arange(600), 1 - seen] = q, 1.0 - q
-    timid = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)
-    noise = rng.dirichlet([1.0, 1.0], 600)
-    homogeneity = np.repeat([0.9, 0.1], 600)
-    held_out = HeldOutImage(image, np.concatenate([timid, noise]), homogeneity, codes)
-    found = segments.SegmentMerging.learn([held_out], every=1)
-    assert found.power >= 2.0
-    assert 1.5 < found.sharpness < 2.6
+    maps = np.arange(600, dtype=np.int32).reshape(1, 20, 30)
+    image = segments.SegmentedImage(maps, np.zeros((600, 1), np.float32), np.ones(600))
+    drawn = []
+    for n_unknown in rng.integers(500, size=n_images):
+        p = rng.dirichlet(np.ones(3), 600)
+        codes = (rng.random((600, 1)) > p.cumsum(axis=1)).sum(axis=1)
+        codes[:n_unknown] = -1
+        timid = np.sqrt(p) / np.sqrt(p).sum(axis=1, keepdims=True)
+        drawn.append(HeldOutImage(image, timid, np.ones(600), codes.reshape(20, 30)))
+    return drawn
 
-    def score(sharpness):
-        merged = segments.SegmentMerging(found.power, sharpness).merge(image, *held_out[1:3])
-        return merging.judge_pixels(merged, codes)[1]
 
-    assert score(found.sharpness) > max(score(found.sharpness * f) for f in (0.95, 1.05))
+def score_sharpness(sharpness, images):
+    """Sum over images of the mean log score, and the log prior density."""
+    total = -0.5 * (sharpness - 1.0) ** 2
+    for image in images:
+        merged = segments.SegmentMerging(sharpness).merge(*image[:3])
+        _, score, n = merging.judge_pixels(merged, image.codes)
+        total += score / n
+    return total
+
+
+def test_sharpness_is_learned_from_images_and_not_from_pixels():
+    images = draw_held_out_images(30)
+    found = segments.SegmentMerging.learn(images, every=1).sharpness
+    grid = np.linspace(0.97, 1.03, 13) * found
+    assert np.argmax([score_sharpness(s, images) for s in grid]) == 6
+    few = segments.SegmentMerging.learn(images[:1], every=1).sharpness
+    assert 1.0 < few < found < 2.0
 
 
 def test_features_have_names_and_do_not_change_with_the_numbers_of_segments(streets):
@@ -192,7 +203,7 @@ def test_level_and_vertical_lines_are_known():
     assert found.horizon == pytest.approx(0.5, abs=0.02)
     labels = np.zeros((90, 90), dtype=np.int64)
     labels[:25] = 1
-    value = geometry.describe_lines(found, labels, np.array([65.0 * 90, 25.0 * 90]))
+    value = geometry.describe_lines(found, SegmentSums(labels))
     shares = dict(zip(geometry.LINE_NAMES, value.T, strict=True))
     np.testing.assert_allclose(shares["share of level lines"], [0.0, 1.0])
     np.testing.assert_allclose(shares["share of vertical lines"], [1.0, 0.0])

@@ -51,10 +51,7 @@ class LabelledPictures:
 
     def read_picture(self, number: int) -> Pixels:
         """One image in colour, (H, W, 3)."""
-        picture = self.pictures[number]
-        if isinstance(picture, str | os.PathLike):
-            return images.read_image(picture, "color")
-        return images.to_color(picture)
+        return read_picture(self.pictures[number])
 
     def read(self, number: int) -> tuple[Pixels, NDArray[np.int64]]:
         """One image (H, W, 3) with its labels (H, W); -1 at pixels that are left out."""
@@ -77,6 +74,13 @@ class LabelledPictures:
         """All images with their labels, one at a time."""
         for number in range(len(self)):
             yield self.read(number)
+
+
+def read_picture(picture: Any) -> Pixels:
+    """Return an image in colour, (H, W, 3), from an array or the path of a file."""
+    if isinstance(picture, str | os.PathLike):
+        return images.read_image(picture, "color")
+    return images.to_color(picture)
 
 
 def _list_items(items: Iterable[Any]) -> Any:

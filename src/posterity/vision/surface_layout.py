@@ -1,4 +1,4 @@
-"""Surfaces of a scene: which pixels show ground, which walls and things, and which sky."""
+"""Classification of the pixels of a scene into surfaces, such as ground, walls and sky."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, classification, distributions, validation
 from posterity.arrays import Array
-from posterity.vision import images, interpolation
+from posterity.vision import interpolation, labelled_pictures
 from posterity.vision.labelled_pictures import LabelledPictures
-from posterity.vision.segments import segment_rows, segmentations, segmented
+from posterity.vision.segments import segment_rows, segmentations, segmented_image
 from posterity.vision.segments.merging import HeldOutImage, SegmentMerging, judge_pixels
 from posterity.vision.segments.segment_rows import LabelledSegments
-from posterity.vision.segments.segmented import SegmentedImage
+from posterity.vision.segments.segmented_image import SegmentedImage
 
 SEGMENTATIONS = (
     ("felzenszwalb", 100),
@@ -28,7 +28,6 @@ SEGMENTATIONS = (
 """Partitions of an image, from fine to coarse."""
 
 _HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows one surface
-_HOMOGENEITY_ROUNDS = 0.6  # of the trees of the labels
 
 
 class SurfaceLayout(BaseEstimator):
@@ -37,7 +36,7 @@ class SurfaceLayout(BaseEstimator):
     An image is partitioned several times into segments. Boosted trees give each segment a
     probability of each label from its colour, texture, place, lines and contrast, and others the
     probability that it is homogeneous, that is, that it shows one label only. A pixel is in one
-    segment of every partition; their answers are averaged by the probabilities of homogeneity.
+    segment of every partition; their probabilities are averaged, weighted by homogeneity.
 
     Labels are the user's own; those of surface layout are support, vertical and sky. Each tree is
     fitted without a part of the images. By these, the number of trees is chosen and probabilities
@@ -69,13 +68,13 @@ class SurfaceLayout(BaseEstimator):
     classes_ : array of shape (C,), int64
         Labels, sorted.
     names_ : tuple of str
-        Their names.
+        Names of the labels.
     label_model_ : BoostedTreesClassifier
-        Labels of segments.
+        Trees for the labels of segments.
     homogeneity_model_ : BoostedTreesClassifier or None
-        Whether a segment is homogeneous; None if all segments were.
+        Trees for whether a segment is homogeneous; None if all training segments were.
     merging_ : SegmentMerging
-        How segments are merged, and how sure the answer may be.
+        Merging of segments, with the sharpness learned from held-out images.
     held_out_score_, held_out_log_score_ : float
         Accuracy and mean log-probability of the pixels of images that were held out.
     n_features_in_ : int
@@ -182,37 +181,39 @@ class SurfaceLayout(BaseEstimator):
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Probability of each class at each pixel of an image, (H, W, C).
+        """Predict the probability of each class at each pixel of an image, (H, W, C).
 
         Parameters
         ----------
         X : array (H, W) or (H, W, 3), or path
             Image.
         """
-        image = images.read_image(X, "color") if _is_path(X) else images.to_color(X)
-        merged = self.merge_segments(self._describe(image))
+        check_is_fitted(self, "label_model_")
+        image = labelled_pictures.read_picture(X)
+        kinds = segmentations.check_segmentations(self.segmentations)
+        merged = self.merge_segments(segmented_image.describe_image(image, kinds, self.size))
         return _resize_map(merged, image.shape)
 
     def merge_segments(self, found: SegmentedImage) -> NDArray[np.float32]:
-        """Probabilities (h, w, C) of an image whose segments are described already."""
+        """Merge the probabilities of segments that are described already, (h, w, C)."""
         p = self.label_model_.predict_proba(found.features)
         model = self.homogeneity_model_
         h = np.ones(len(p)) if model is None else model.predict_proba(found.features)[:, 1]
         return self.merging_.merge(found, p, h).astype(np.float32)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The most probable class of each pixel of an image, (H, W)."""
+        """Predict the most probable class of each pixel of an image, (H, W)."""
         best = np.argmax(self.predict_proba(X), axis=-1)
         labels: NDArray[np.int64] = self.classes_[best]
         return labels
 
     def predict_dist(self, X: Any) -> distributions.Categorical:
-        """The distribution of the class of each pixel, by its place in ``classes_``."""
+        """Predict the distribution of the class of each pixel, by its place in ``classes_``."""
         p = np.maximum(self.predict_proba(X).astype(np.float64), np.finfo(np.float64).tiny)
         return distributions.Categorical(np.log(p / p.sum(axis=-1, keepdims=True)))
 
     def predict_entropy(self, X: Any) -> NDArray[np.float32]:
-        """Entropy of the class of each pixel in bits, (H, W): 0 is certain, 1 like a coin."""
+        """Predict the entropy of the class of each pixel in bits, (H, W); 0 is certain."""
         bits: NDArray[np.float32] = (self.predict_dist(X).entropy() / np.log(2.0)).astype(
             np.float32
         )
@@ -230,15 +231,10 @@ class SurfaceLayout(BaseEstimator):
         own = len(self.label_model_.classes_)
         validation.require(own == n_classes, "label_model_ must have the classes of classes_.")
 
-    def _describe(self, image: NDArray[np.uint8]) -> SegmentedImage:
-        check_is_fitted(self, "label_model_")
-        kinds = segmentations.check_segmentations(self.segmentations)
-        return segmented.describe_image(image, kinds, self.size)
-
     def _learn_labels(self, found: LabelledSegments, rng: np.random.Generator) -> Array:
-        """Fit the trees of labels; probabilities (n, C) of segments of held-out images."""
+        """Fit the trees of labels and return held-out probabilities (n, C) of all segments."""
         segment, codes, weights = found.share_labels()
-        self.label_model_ = self._build_trees(self.n_estimators, found.n_groups, rng).fit(
+        self.label_model_ = self._build_trees(found.n_groups, rng).fit(
             found.features[segment], codes, sample_weight=weights, groups=found.groups[segment]
         )
         p = np.full((len(found.features), len(found.classes)), 1.0 / len(found.classes))
@@ -246,24 +242,26 @@ class SurfaceLayout(BaseEstimator):
         return p
 
     def _learn_homogeneity(self, found: LabelledSegments, rng: np.random.Generator) -> Array:
-        """Fit the trees of homogeneity; probabilities (n,) for segments of held-out images."""
-        seen, is_one, weights = found.judge_homogeneity(_HOMOGENEOUS)
+        """Fit the trees of homogeneity and return held-out probabilities (n,) of all segments."""
+        segment, is_homogeneous, weights = found.judge_homogeneity(_HOMOGENEOUS)
         h = np.ones(len(found.features))
         self.homogeneity_model_ = None
-        if is_one.all() or not is_one.any():
+        if is_homogeneous.all() or not is_homogeneous.any():
             return h
-        rounds = max(int(_HOMOGENEITY_ROUNDS * self.n_estimators), 1)
-        self.homogeneity_model_ = self._build_trees(rounds, found.n_groups, rng).fit(
-            found.features[seen], is_one, sample_weight=weights, groups=found.groups[seen]
+        self.homogeneity_model_ = self._build_trees(found.n_groups, rng).fit(
+            found.features[segment],
+            is_homogeneous,
+            sample_weight=weights,
+            groups=found.groups[segment],
         )
-        h[seen] = self.homogeneity_model_.oob_decision_function_[:, 1]
+        h[segment] = self.homogeneity_model_.oob_decision_function_[:, 1]
         return h
 
     def _build_trees(
-        self, n_estimators: int, n_groups: int, rng: np.random.Generator
+        self, n_groups: int, rng: np.random.Generator
     ) -> classification.BoostedTreesClassifier:
         return classification.BoostedTreesClassifier(
-            n_estimators,
+            self.n_estimators,
             max_depth=self.max_depth,
             max_features=self.max_features,
             cv=min(validation.check_count(self.cv, "cv", least=2), n_groups),
@@ -273,14 +271,10 @@ class SurfaceLayout(BaseEstimator):
 
 
 def _resize_map(merged: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Probabilities at the pixels of the image as it was given, by linear interpolation."""
+    """Interpolate probabilities linearly at the pixels of the image as it was given."""
     if merged.shape[:2] == shape[:2]:
         return merged
     rows, columns = (
         (np.arange(shape[k]) + 0.5) * merged.shape[k] / shape[k] - 0.5 for k in range(2)
     )
     return interpolation.interpolate_map(merged, rows, columns)
-
-
-def _is_path(X: Any) -> bool:
-    return isinstance(X, str) or hasattr(X, "__fspath__")

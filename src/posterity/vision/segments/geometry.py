@@ -1,4 +1,4 @@
-"""Where segments lie, what their shape is, which segments touch, and which lines run in them."""
+"""Place and shape of segments, their neighbours, and the lines in them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.vision.segments.lines import Lines
+from posterity.vision.segments.segment_sums import SegmentSums
 from posterity.vision.segments.segmentations import Labels
 
 PLACE_NAMES = (
@@ -30,24 +31,24 @@ _QUANTILES = (0.1, 0.9)
 _NEAR = 0.75  # widths of the image, from its middle to where converging lines meet the horizon
 
 
-def locate_segments(lines: Lines, labels: Labels, count: Array) -> Array:
-    """Place, extent, size and shape of segments, in heights and widths of the image, (n, 23).
+def locate_segments(lines: Lines, sums: SegmentSums) -> Array:
+    """Measure place, extent, size and shape in heights and widths of the image, (n, 23).
 
     Parameters
     ----------
     lines : Lines
-        Lines of the image, which tell the horizon.
-    labels : array of shape (H, W), int64
-        Number of the segment of each pixel.
-    count : array of shape (n,)
-        Number of pixels of each segment.
+        Lines of the image and its horizon.
+    sums : SegmentSums
+        Segments of a partition.
     """
+    labels, count = sums.labels, sums.count
     height, width = labels.shape
     n, flat = len(count), labels.ravel()
-    rows, columns = (grid.ravel() for grid in np.mgrid[:height, :width])
-    y, x = (rows + 0.5) / height, (columns + 0.5) / width
-    (row, row_spread), (column, column_spread) = (_average(flat, z, count) for z in (y, x))
-    ends = np.column_stack([_find_ends(flat, y, count), _find_ends(flat, x, count)])
+    rows, columns = np.mgrid[:height, :width]
+    places = np.stack([(rows + 0.5) / height, (columns + 0.5) / width])
+    middle, spread = sums.compute_moments(places)
+    row, column = middle.T
+    ends = np.column_stack([_find_ends(flat, place.ravel(), count) for place in places])
     extent = ends[:, 1::2] - ends[:, ::2]
     edges = (labels[0], labels[-1], labels[:, 0], labels[:, -1])
     touching = [np.bincount(edge, minlength=n) / len(edge) for edge in edges]
@@ -55,15 +56,16 @@ def locate_segments(lines: Lines, labels: Labels, count: Array) -> Array:
     horizon = np.tile([lines.horizon, lines.horizon_std], (n, 1))
     return np.column_stack(
         [
-            *(row, column, np.abs(column - 0.5), row_spread, column_spread, ends, extent),
+            *(row, column, np.abs(column - 0.5), spread, ends, extent),
             *(count / labels.size, count / (box + 1.0), _count_borders(labels, n) / np.sqrt(count)),
             *(*touching, row - lines.horizon, ends[:, :2] - lines.horizon, horizon),
         ]
     )
 
 
-def describe_lines(lines: Lines, labels: Labels, count: Array) -> Array:
-    """How much line there is in segments, which way it runs, and where it leads, (n, 14)."""
+def describe_lines(lines: Lines, sums: SegmentSums) -> Array:
+    """Measure the length, direction and vanishing side of the lines in segments, (n, 14)."""
+    labels, count = sums.labels, sums.count
     n = len(count)
     on = lines.owner >= 0
     segment, line = labels[on], lines.owner[on]
@@ -90,7 +92,7 @@ def describe_lines(lines: Lines, labels: Labels, count: Array) -> Array:
 
 
 def average_neighbours(labels: Labels, values: Array) -> Array:
-    """Mean values (n, D) of the segments around each, by the length of the border.
+    """Average the values (n, D) of the neighbours of each segment by the length of the border.
 
     A segment without neighbours has its own values.
 
@@ -113,16 +115,8 @@ def average_neighbours(labels: Labels, values: Array) -> Array:
     return np.where(total[:, None] > 0.0, around, values)
 
 
-def _average(flat: NDArray[np.int64], values: Array, count: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation of the values of each segment."""
-    n = len(count)
-    mean = np.bincount(flat, values, n) / count
-    variance = np.bincount(flat, values**2, n) / count - mean**2
-    return mean, np.sqrt(np.maximum(variance, 0.0))
-
-
 def _find_ends(flat: NDArray[np.int64], values: Array, count: Array) -> Array:
-    """Two quantiles of the values of each segment, (n, 2)."""
+    """Find two quantiles of the values of each segment, (n, 2)."""
     order = np.lexsort((values, flat))
     start = np.cumsum(count) - count
     at = [(start + q * (count - 1.0)).astype(np.int64) for q in _QUANTILES]
@@ -130,12 +124,12 @@ def _find_ends(flat: NDArray[np.int64], values: Array, count: Array) -> Array:
 
 
 def _count_borders(labels: Labels, n: int) -> Array:
-    """Number of edges of pixels that each segment shares with others."""
+    """Count the pixel edges that each segment shares with others."""
     return np.bincount(_list_borders(labels).ravel(), minlength=n).astype(float)
 
 
 def _list_borders(labels: Labels) -> NDArray[np.int64]:
-    """Pairs (2, m) of different segments at pixels that touch, down or right."""
+    """List pairs (2, m) of different segments at adjacent pixels, down or right."""
     down = np.stack([labels[:-1].ravel(), labels[1:].ravel()])
     right = np.stack([labels[:, :-1].ravel(), labels[:, 1:].ravel()])
     pairs = np.concatenate([down, right], axis=1)

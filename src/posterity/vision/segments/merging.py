@@ -1,12 +1,12 @@
-"""Merge what segments of several partitions say about a pixel into one distribution.
+"""Merge the probabilities of segments of several partitions into one distribution for each pixel.
 
 A segment that shows one surface says more about its pixels than one that shows several. So each
-counts by the probability that it is homogeneous:
+is weighted by the probability that it is homogeneous:
 
-    P(z | pixel)  =  sum_s P(z | s) P(s homogeneous)^power / sum_s P(s homogeneous)^power,
+    P(z | pixel)  =  sum_s P(z | s) P(s homogeneous) / sum_s P(s homogeneous),
 
-then raised to ``sharpness`` and scaled to sum to one. Power and sharpness are learned from images
-that were held out.
+then raised to ``sharpness`` and scaled to sum to one: an average of calibrated probabilities is
+less confident than it should be. The sharpness is learned from images that were held out.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from posterity import optimize, validation
 from posterity.arrays import Array
-from posterity.vision.segments.segmented import SegmentedImage
+from posterity.vision.segments.segmented_image import SegmentedImage
 
-_POWERS = (0.0, 0.5, 1.0, 2.0, 4.0)
 _LEAST_WEIGHT = 1e-3  # of a segment, so that some segment counts everywhere
 _LEAST_P = 1e-6  # of a probability in log scores: labels are not right everywhere
 _LOW, _HIGH = 0.2, 5.0  # of the sharpness
+_PRIOR_PRECISION = 1.0  # of the sharpness, around one; each image is one observation
 
 
 class HeldOutImage(NamedTuple):
-    """Segments of an image, answers of a model that has not seen it, and the truth."""
+    """Segments of an image, probabilities of a model that has not seen it, and the truth."""
 
     segmented: SegmentedImage
     p: Array  # (n, C)
@@ -40,12 +40,10 @@ class HeldOutImage(NamedTuple):
 
 @dataclass(frozen=True)
 class SegmentMerging:
-    """How probabilities of segments become those of pixels.
+    """Merging of probabilities of segments into those of pixels.
 
     Parameters
     ----------
-    power : float, default=1
-        Power of the probability of homogeneity by which segments count; 0 counts all alike.
     sharpness : float, default=1
         Factor of the logarithms of merged probabilities.
 
@@ -61,78 +59,58 @@ class SegmentMerging:
             [0.17, 0.83]]])
     """
 
-    power: float = 1.0
     sharpness: float = 1.0
 
     def merge(self, image: SegmentedImage, p: Array, homogeneity: Array) -> Array:
-        """Probabilities (h, w, C) of pixels from those of segments, (n, C) and (n,)."""
-        weights = np.maximum(homogeneity, _LEAST_WEIGHT) ** self.power
-        merged = image.average_over_maps(p, weights)
+        """Compute probabilities (h, w, C) of pixels from those of segments, (n, C) and (n,)."""
+        merged = image.average_over_maps(p, np.maximum(homogeneity, _LEAST_WEIGHT))
         if self.sharpness != 1.0:
             merged = np.maximum(merged, _LEAST_P) ** self.sharpness
         return merged / np.sum(merged, axis=-1, keepdims=True)
 
     @classmethod
     def learn(cls, images: Sequence[HeldOutImage], every: int = 4) -> SegmentMerging:
-        """The power and the sharpness of the largest log score of held-out images.
+        """Learn the sharpness from held-out images.
+
+        It maximises the sum of the mean log scores of images under a normal prior around one.
+        Pixels of an image are correlated, so that an image counts as one observation.
 
         Parameters
         ----------
         images : sequence of HeldOutImage
-            With probabilities from models that have not seen them.
+            Images with probabilities from models that have not seen them.
         every : int, default=4
-            Distance of the pixels of a row and of a column that count.
+            Distance between the pixels of a row and of a column that are used.
         """
-        best, highest = cls(), -np.inf
-        for power in _POWERS:
-            log_p, codes = _collect(cls(power), images, every)
-            sharpness, score = _sharpen(log_p, codes)
-            if score > highest:
-                highest, best = score, cls(power, sharpness)
-        return best
+        pixels = [_collect_pixels(image, every) for image in images]
+        log_p, codes, weights = (np.concatenate(parts) for parts in zip(*pixels, strict=True))
+        own = np.take_along_axis(log_p, codes[:, None], axis=1)[:, 0]
+
+        def slope(sharpness: Array) -> Array:
+            # The score is concave: its derivative is the own minus the expected logarithm.
+            expected = np.sum(softmax(sharpness * log_p, axis=1) * log_p, axis=1)
+            return weights @ (own - expected) - _PRIOR_PRECISION * (sharpness - 1.0)
+
+        return cls(float(optimize.maximise_between(slope, np.array([_LOW]), np.array([_HIGH]))[0]))
 
     def check_consistency(self) -> None:
-        """Raise ValueError unless both numbers are such."""
-        for name in ("power", "sharpness"):
-            value = getattr(self, name)
-            is_number = isinstance(value, float) and 0.0 <= value < np.inf
-            validation.require(is_number, f"{name} is not a number of at least zero.")
+        """Raise ValueError unless the sharpness is a finite number of at least zero."""
+        is_number = isinstance(self.sharpness, float) and 0.0 <= self.sharpness < np.inf
+        validation.require(is_number, "sharpness is not a number of at least zero.")
 
 
 def judge_pixels(p: Array, codes: NDArray[np.int64]) -> tuple[float, float, int]:
-    """Number of right pixels, sum of log scores, and number of pixels whose class is known."""
+    """Count right pixels, sum log scores, and count the pixels whose class is known."""
     known = codes >= 0
     own = np.take_along_axis(p[known], codes[known][:, None], axis=1)[:, 0]
     right = np.count_nonzero(np.argmax(p[known], axis=1) == codes[known])
     return float(right), float(np.sum(np.log(np.maximum(own, _LEAST_P)))), len(own)
 
 
-def _collect(
-    merging: SegmentMerging, images: Sequence[HeldOutImage], every: int
-) -> tuple[Array, NDArray[np.int64]]:
-    """Log-probabilities (m, C) and classes (m,) of a grid of pixels."""
-    logs, codes = [], []
-    for image in images:
-        own = image.codes[::every, ::every]
-        thin = SegmentedImage(
-            image.segmented.maps[:, ::every, ::every],
-            image.segmented.features,
-            image.segmented.sizes,
-        )
-        p = merging.merge(thin, image.p, image.homogeneity)
-        logs.append(np.log(np.maximum(p[own >= 0], _LEAST_P)))
-        codes.append(own[own >= 0])
-    return np.concatenate(logs), np.concatenate(codes)
-
-
-def _sharpen(log_p: Array, codes: NDArray[np.int64]) -> tuple[float, float]:
-    """The factor of log-probabilities (m, C) of the largest mean log score, and that score."""
-    own = np.take_along_axis(log_p, codes[:, None], axis=1)[:, 0]
-
-    def slope(factor: Array) -> Array:
-        # The score is concave in the factor: its derivative is own minus expected logarithm.
-        expected = np.sum(softmax(factor * log_p, axis=1) * log_p, axis=1)
-        return np.array([np.mean(own - expected)])
-
-    factor = float(optimize.maximise_between(slope, np.array([_LOW]), np.array([_HIGH]))[0])
-    return factor, float(np.mean(factor * own - logsumexp(factor * log_p, axis=1)))
+def _collect_pixels(image: HeldOutImage, every: int) -> tuple[Array, NDArray[np.int64], Array]:
+    """Log-probabilities (m, C), classes and weights (m,) of a grid of pixels; weights sum to 1."""
+    codes = image.codes[::every, ::every]
+    p = SegmentMerging().merge(image.segmented.thin(every), image.p, image.homogeneity)
+    known = codes >= 0
+    m = np.count_nonzero(known)
+    return np.log(np.maximum(p[known], _LEAST_P)), codes[known], np.full(m, 1.0 / max(m, 1))

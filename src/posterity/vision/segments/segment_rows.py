@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
 from posterity.vision.labelled_pictures import LabelledPictures
-from posterity.vision.segments import segmented
+from posterity.vision.segments import segmented_image
 from posterity.vision.segments.segmentations import Labels, Segmentation
-from posterity.vision.segments.segmented import SegmentedImage
+from posterity.vision.segments.segmented_image import SegmentedImage
 
 _LEAST_SHARE = 0.02  # of a segment: labels of fewer of its pixels are those of its edge
 
@@ -33,9 +33,9 @@ class LabelledSegments:
     Attributes
     ----------
     images : list of LabelledSegmentation
-        One after the other.
+        Segments and classes of each image.
     features : array of shape (n, D), float32
-        Of all segments.
+        Features of all segments.
     counts : array of shape (n, C)
         Number of pixels of each class in each segment.
     groups : array of shape (n,)
@@ -56,7 +56,7 @@ class LabelledSegments:
         return len(np.unique(self.groups))
 
     def list_images(self) -> Iterator[tuple[LabelledSegmentation, slice]]:
-        """Each image with the rows of its segments."""
+        """Iterate over images, each with the rows of its segments."""
         start = 0
         for image in self.images:
             stop = start + len(image.segmented.sizes)
@@ -85,17 +85,17 @@ class LabelledSegments:
         return replace(self, images=some, features=self.features[:, columns])
 
     def share_labels(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Rows of a segment and one of its labels, weighted by the pixels that have it.
+        """List segments with each of their labels, weighted by the pixels that have it.
 
-        A segment of several labels is a row for each, so that what is learned is the share of each
-        label. Weights have the mean one.
+        A segment of several labels is a row for each, so that a classifier learns the share of
+        each label.
 
         Returns
         -------
         segment, codes : array of shape (m,)
             Number of the segment, and place of the label in ``classes``.
         weights : array of shape (m,)
-            Area.
+            Relative area, with a mean of one.
         """
         total = self.counts.sum(axis=1, keepdims=True)
         segment, codes = np.nonzero(self.counts > _LEAST_SHARE * np.maximum(total, 1.0))
@@ -103,11 +103,21 @@ class LabelledSegments:
         return segment, codes, area / area.mean()
 
     def judge_homogeneity(self, share: float) -> tuple[NDArray[np.int64], NDArray[np.bool_], Array]:
-        """Which segments have so large a share of one label, and their areas of mean one."""
+        """Find segments of which one label has at least the given share.
+
+        Returns
+        -------
+        segment : array of shape (m,)
+            Number of each segment that has labelled pixels.
+        is_homogeneous : array of shape (m,), bool
+            Whether one label has at least this share of them.
+        weights : array of shape (m,)
+            Relative area, with a mean of one.
+        """
         total = self.counts.sum(axis=1)
-        seen = np.flatnonzero(total > 0.0)
-        is_one = self.counts[seen].max(axis=1) >= share * total[seen]
-        return seen, is_one, total[seen] / total[seen].mean()
+        segment = np.flatnonzero(total > 0.0)
+        is_homogeneous = self.counts[segment].max(axis=1) >= share * total[segment]
+        return segment, is_homogeneous, total[segment] / total[segment].mean()
 
 
 def describe_pictures(
@@ -139,7 +149,8 @@ def describe_pictures(
 
     def describe(k: int) -> tuple[SegmentedImage, Labels]:
         image, labels = pictures.read(k)
-        return segmented.describe_image(image, kinds, size), segmented.scale_labels(labels, size)
+        described = segmented_image.describe_image(image, kinds, size)
+        return described, segmented_image.scale_labels(labels, size)
 
     found = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
         joblib.delayed(describe)(k) for k in range(len(pictures))
@@ -148,10 +159,10 @@ def describe_pictures(
     classes = classes[classes >= 0]
     if len(classes) < 2:
         raise ValueError(f"The labels have {len(classes)} class; at least two are needed.")
-    return _join(found, classes, number)
+    return _join_images(found, classes, number)
 
 
-def _join(
+def _join_images(
     found: list[tuple[SegmentedImage, Labels]],
     classes: NDArray[np.int64],
     number: NDArray[np.int64],

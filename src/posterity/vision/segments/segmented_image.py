@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from posterity.vision.segments.segmentations import Labels, Segmentation
 
 @dataclass(frozen=True, eq=False)
 class SegmentedImage:
-    """Segments of an image.
+    """Segments of an image in several partitions.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class SegmentedImage:
         Number of the segment of each pixel in each of S partitions; numbers of all partitions
         differ and lie between 0 and n - 1.
     features : array of shape (n, D), float32
-        What each segment looks like.
+        Features of each segment.
     sizes : array of shape (n,)
-        Number of pixels.
+        Number of pixels of each segment.
     """
 
     maps: NDArray[np.int32]
@@ -41,14 +41,18 @@ class SegmentedImage:
 
     def take_maps(self, numbers: Sequence[int]) -> SegmentedImage:
         """Return the image in some of its partitions."""
-        return SegmentedImage(self.maps[list(numbers)], self.features, self.sizes)
+        return replace(self, maps=self.maps[list(numbers)])
+
+    def thin(self, every: int) -> SegmentedImage:
+        """Return the image with a grid of its pixels, ``every`` apart."""
+        return replace(self, maps=self.maps[:, ::every, ::every])
 
     def take_features(self, columns: NDArray[np.int64]) -> SegmentedImage:
         """Return the image with some of the features of its segments."""
-        return SegmentedImage(self.maps, self.features[:, columns], self.sizes)
+        return replace(self, features=self.features[:, columns])
 
     def count_labels(self, codes: NDArray[np.int64], n_classes: int) -> Array:
-        """Number of pixels of each class in each segment, (n, C).
+        """Count the pixels of each class in each segment, (n, C).
 
         Parameters
         ----------
@@ -66,7 +70,7 @@ class SegmentedImage:
         return total.reshape(n, n_classes)
 
     def average_over_maps(self, values: Array, weights: Array) -> Array:
-        """Weighted means (h, w, C) over the partitions of values (n, C) of segments."""
+        """Average values (n, C) of segments over the partitions by weights (n,), (h, w, C)."""
         table = np.column_stack([values * weights[:, None], weights])
         total = table[self.maps[0]]
         for segments in self.maps[1:]:
@@ -96,7 +100,7 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     >>> found.maps.shape, found.features.shape[1] == len(segments.FEATURE_NAMES)
     ((2, 120, 160), True)
     """
-    scaled = scale_to(image, size)
+    scaled = scale_image(image, size)
     shown = planes.compute_planes(scaled)
     maps, described, n = [], [], 0
     for kind in kinds:
@@ -109,8 +113,8 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     return SegmentedImage(joined, np.concatenate(described).astype(np.float32), sizes)
 
 
-def scale_to(image: Pixels, size: int) -> Pixels:
-    """Scale an image (H, W, 3) so that its longest side has so many pixels."""
+def scale_image(image: Pixels, size: int) -> Pixels:
+    """Scale an image (H, W, 3) to a longest side of ``size`` pixels."""
     height, width = find_scaled_shape(image.shape, size)
     if (height, width) == image.shape[:2]:
         return image
@@ -121,7 +125,7 @@ def scale_to(image: Pixels, size: int) -> Pixels:
 
 
 def scale_labels(labels: NDArray[np.int64], size: int) -> Labels:
-    """Labels (H, W) at the middle of each pixel of the scaled image."""
+    """Sample labels (H, W) at the middle of each pixel of the scaled image."""
     height, width = find_scaled_shape(labels.shape, size)
     rows = ((np.arange(height) + 0.5) * labels.shape[0] / height).astype(np.int64)
     columns = ((np.arange(width) + 0.5) * labels.shape[1] / width).astype(np.int64)
@@ -129,6 +133,6 @@ def scale_labels(labels: NDArray[np.int64], size: int) -> Labels:
 
 
 def find_scaled_shape(shape: tuple[int, ...], size: int) -> tuple[int, int]:
-    """Height and width of an image whose longest side has so many pixels."""
+    """Find height and width of an image whose longest side has ``size`` pixels."""
     factor = size / max(shape[:2])
     return max(round(shape[0] * factor), 1), max(round(shape[1] * factor), 1)
