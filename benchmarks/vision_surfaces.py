@@ -1,16 +1,19 @@
 """Surfaces of outdoor scenes, beside other boosted trees on the same segments.
 
-Sixty-six images with labels derived from regions are learned from, and thirty-three with true
-labels are tested on. Five folds over all ninety-nine images have derived labels.
+Models learn from 66 images with labels derived from regions and are tested on 33 with true labels.
+Five folds over all 99 images have derived labels. Each image is described once, since segments and
+features do not depend on the split.
 """
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +23,7 @@ import numpy as np
 import typer
 from PIL import Image
 from rich.console import Console
+from rich.progress import track
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from benchmarks import harness, machine, report, worker
@@ -37,16 +41,15 @@ FOLDS = 5
 BINS = 10
 TASKS = ("train 66, true labels", "five folds, derived labels")
 HOMOGENEOUS = 0.95
-NAMES = {0: "sky", 1: "support", 2: "vertical"}
 NOTE = (
     "Part of the Stanford background set: 99 images, labels sky, support and vertical. Train 66: "
     "labels derived from regions, tested on the 33 images with true labels. Five folds: all 99 "
     "images with derived labels. All contenders have the same segments, the same features and one "
-    "model of labels and one of homogeneity; the others are merged with the power 1 and not "
+    "model of labels and one of homogeneity; probabilities of the peers are merged and not "
     "calibrated; partitions alone have the sharpness of the merge. Means over images with their "
-    "standard errors; log score is the mean "
-    "log-probability of the label of a pixel in nats, the calibration error is that of the most "
-    "probable label in ten bins. Everything about posterity was chosen by cross-validation over "
+    "standard errors; log score is the mean log-probability of the label of a pixel in nats, the "
+    "calibration error is that of the most probable label in ten bins. Everything about posterity "
+    "was chosen by cross-validation over "
     "the 66 images. Fit and milliseconds are of the processor; an image is partitioned, described, "
     "and labelled."
 )
@@ -63,7 +66,7 @@ class Split:
 
 @dataclass(frozen=True)
 class SurfaceImages:
-    """Described images: learned from by derived labels, tested by true ones where there are."""
+    """Described images with derived labels, and true labels where they are known."""
 
     found: segments.LabelledSegments
     truth: list[np.ndarray[Any, Any] | None]
@@ -71,29 +74,37 @@ class SurfaceImages:
 
 
 class PeerLayout:
-    """Segments of a peer, merged as the source does."""
+    """Boosted trees of a peer, whose probabilities are merged and not calibrated."""
 
     def __init__(self, build: Callable[[int], Any]) -> None:
         self._build = build
 
     def fit_segments(self, found: segments.LabelledSegments) -> PeerLayout:
         """Fit one model of labels and one of homogeneity."""
-        rows, codes, weights = found.share_labels()
-        self._labels = self._build(200).fit(found.features[rows], codes, sample_weight=weights)
-        rows, is_one, weights = found.judge_homogeneity(HOMOGENEOUS)
-        one = self._build(120).fit(found.features[rows], is_one, sample_weight=weights)
-        self._homogeneity = one
+        self._labels = self._fit_trees(200, found, *found.share_labels())
+        self._homogeneity = self._fit_trees(120, found, *found.judge_homogeneity(HOMOGENEOUS))
         return self
 
     def merge_segments(self, image: segments.SegmentedImage) -> Array:
-        """Probabilities (h, w, C)."""
+        """Merge the probabilities of segments into those of pixels, (h, w, C)."""
         p = self._labels.predict_proba(image.features)
         h = self._homogeneity.predict_proba(image.features)[:, 1]
         return segments.SegmentMerging().merge(image, p, h)
 
+    def _fit_trees(
+        self,
+        n_rounds: int,
+        found: segments.LabelledSegments,
+        rows: np.ndarray[Any, Any],
+        targets: np.ndarray[Any, Any],
+        weights: Array,
+    ) -> Any:
+        model = self._build(n_rounds)
+        return model.fit(found.features[rows], targets, sample_weight=weights)
+
 
 def build_lightgbm(n_rounds: int) -> Any:
-    """LightGBM with the settings of its prototype, and subsampling."""
+    """Build LightGBM with the settings of its prototype, and subsampling."""
     import lightgbm
 
     return lightgbm.LGBMClassifier(
@@ -112,7 +123,7 @@ def build_lightgbm(n_rounds: int) -> Any:
 
 
 def build_histograms(n_rounds: int) -> Any:
-    """scikit-learn's boosted trees."""
+    """Build scikit-learn's boosted trees with the same settings as far as it has them."""
     return HistGradientBoostingClassifier(
         max_iter=n_rounds,
         learning_rate=0.05,
@@ -133,34 +144,49 @@ CONTENDERS: dict[str, Callable[[], Any]] = {
 N_PARTS = len(CONTENDERS) * (1 + FOLDS)
 
 
-def read_images(quick: bool) -> SurfaceImages:
-    """Read and describe all images."""
+def read_archive(quick: bool) -> tuple[list[Any], list[Any], list[Any]]:
+    """Read images, derived labels, and true labels, which are None where they are unknown."""
     with zipfile.ZipFile(ARCHIVE) as archive:
         known = json.loads(archive.read("meta.json"))["images"][:: 8 if quick else 1]
-        pictures = [_read(archive, f"images/{one['id']}.jpg") for one in known]
-        derived = [_read(archive, f"surfaces_derived/{one['id']}.png") for one in known]
+        pictures = [_read_array(archive, f"images/{one['id']}.jpg") for one in known]
+        derived = [_read_array(archive, f"surfaces_derived/{one['id']}.png") for one in known]
         truth = [
-            _read(archive, f"surfaces/{one['id']}.png") if one["true_surfaces"] else None
+            _read_array(archive, f"surfaces/{one['id']}.png") if one["true_surfaces"] else None
             for one in known
         ]
-    labelled = LabelledPictures.check(pictures, derived, UNKNOWN)
-    place = HERE / "data/surfaces" / f"described{'_quick' if quick else ''}.joblib"
-    if not place.exists():  # it takes longer than most fits
+    return pictures, derived, truth
+
+
+def describe_images(quick: bool, folder: Path) -> SurfaceImages:
+    """Read and describe all images; descriptions are kept for the other parts of the run."""
+    pictures, derived, truth = read_archive(quick)
+    place = folder / "described.joblib"
+    if not place.exists():
+        labelled = LabelledPictures.check(pictures, derived, UNKNOWN)
         found, (_, seconds) = worker.time_work(
             lambda: segments.describe_pictures(labelled, SEGMENTATIONS, SIZE, n_jobs=1)
         )
-        place.parent.mkdir(parents=True, exist_ok=True)
-        joblib.dump((found, seconds / len(known)), place)
+        joblib.dump((found, seconds / len(pictures)), place)
     found, describe_s = joblib.load(place)
     return SurfaceImages(found, truth, describe_s)
 
 
-def _read(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
+def compare_labels(derived: Sequence[Any], truth: Sequence[Any]) -> float:
+    """Compute the mean percentage of pixels whose derived label is the true one."""
+    shares = []
+    for label, true in zip(derived, truth, strict=True):
+        if true is not None:
+            known = (label != UNKNOWN) & (true != UNKNOWN)
+            shares.append(np.mean(label[known] == true[known]))
+    return 100.0 * float(np.mean(shares))
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(Image.open(io.BytesIO(archive.read(name))))
 
 
 def list_splits(truth: Sequence[Any]) -> list[Split]:
-    """Images to learn from and to test on: one split by true labels, and five folds."""
+    """List what to learn from and to test on: one split by true labels, and five folds."""
     n = len(truth)
     seen = [k for k in range(n) if truth[k] is None]
     true = Split(TASKS[0], seen, [k for k in range(n) if truth[k] is not None])
@@ -180,7 +206,7 @@ def score_images(
     chosen: Sequence[int],
     by_truth: bool,
 ) -> list[dict[str, Any]]:
-    """Accuracy and log score of each image, and sums of its bins of confidence."""
+    """Compute accuracy and log score of each image, and sums of its bins of confidence."""
     rows = []
     for k in chosen:
         one = images.found.images[k]
@@ -190,14 +216,13 @@ def score_images(
             codes[codes == UNKNOWN] = -1
         p = predict(one.segmented)
         right, log_p, n = judge_pixels(p, codes)
-        rows.append(
-            {"accuracy": right / n, "log_score": log_p / n, "bins": _bin(p, codes).tolist()}
-        )
+        bins = _sum_bins(p, codes).tolist()
+        rows.append({"accuracy": right / n, "log_score": log_p / n, "bins": bins})
     return rows
 
 
-def _bin(p: Array, codes: np.ndarray[Any, Any]) -> Array:
-    """Sum of accuracy less confidence in each bin, and the number of pixels in it."""
+def _sum_bins(p: Array, codes: np.ndarray[Any, Any]) -> Array:
+    """Sum accuracy less confidence in each bin of confidence, and count its pixels."""
     known = codes >= 0
     top, right = p[known].max(axis=1), p[known].argmax(axis=1) == codes[known]
     bins = np.minimum((BINS * top).astype(int), BINS - 1)
@@ -205,7 +230,7 @@ def _bin(p: Array, codes: np.ndarray[Any, Any]) -> Array:
 
 
 def summarise(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Means over images, standard errors, and the calibration error of all pixels."""
+    """Compute means over images, standard errors, and the calibration error of all pixels."""
     accuracy, log_score = (
         np.array([row[key] for row in rows]) for key in ("accuracy", "log_score")
     )
@@ -236,43 +261,46 @@ def run_contender(name: str, images: SurfaceImages, split: Split) -> dict[str, A
 
 
 def join_parts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means over the images of all splits of a task."""
-    tasks = []
-    for task in TASKS:
-        runs = []
-        for name in CONTENDERS:
-            own = [part for part in parts if (part["task"], part["contender"]) == (task, name)]
-            if len(own) < (1 if task == TASKS[0] else FOLDS):
-                continue  # some parts are missing
-            for variant in own[0]["rows"]:
-                rows = [row for part in own for row in part["rows"][variant]]
-                times = {
-                    key: float(np.mean([part["times"][key] for part in own]))
-                    for key in own[0]["times"]
-                }
-                runs.append(
-                    {"contender": variant, **summarise(rows), **(times if variant == name else {})}
-                )
-        tasks.append({"name": task, "runs": runs})
-    return [task for task in tasks if task["runs"]]
+    """Average over the images of all splits of a task."""
+    return [
+        {
+            "name": task,
+            "runs": [run for name in CONTENDERS for run in _join_runs(parts, task, name)],
+        }
+        for task in TASKS
+    ]
+
+
+def _join_runs(parts: Sequence[dict[str, Any]], task: str, name: str) -> list[dict[str, Any]]:
+    """Average each variant of a contender over the parts of a task; times are the contender's."""
+    own = [part for part in parts if (part["task"], part["contender"]) == (task, name)]
+    times = {key: float(np.mean([part["times"][key] for part in own])) for key in own[0]["times"]}
+    return [
+        {
+            "contender": variant,
+            **summarise([row for part in own for row in part["rows"][variant]]),
+            **(times if variant == name else {}),
+        }
+        for variant in own[0]["rows"]
+    ]
 
 
 def list_variants(name: str, model: Any) -> dict[str, Callable[[segments.SegmentedImage], Array]]:
-    """The model, and for posterity its merging without calibration and without other partitions."""
+    """List the model, and for posterity merging without calibration, and single partitions."""
     variants = {name: model.merge_segments}
     if name != "posterity":
         return variants
     plain = replace_merging(model, segments.SegmentMerging())
-    variants["posterity, power 1, not calibrated"] = plain.merge_segments
+    variants["posterity, not calibrated"] = plain.merge_segments
     for k, (kind, size) in enumerate(SEGMENTATIONS):
         variants[f"posterity, {kind} {size:g} alone"] = partial(_merge_one, model, k)
     return variants
 
 
 def replace_merging(model: SurfaceLayout, merging: segments.SegmentMerging) -> SurfaceLayout:
-    """The same model with another merging."""
-    other = SurfaceLayout()
-    vars(other).update(vars(model), merging_=replace(merging))
+    """Return a copy of the model with another merging."""
+    other = copy.copy(model)
+    other.merging_ = merging
     return other
 
 
@@ -280,39 +308,57 @@ def _merge_one(model: SurfaceLayout, k: int, image: segments.SegmentedImage) -> 
     return model.merge_segments(image.take_maps([k]))
 
 
-def measure(
-    quick: bool, threads: int | None, chosen: Sequence[int] | None = None
-) -> list[dict[str, Any]]:
-    """Fit contenders on splits: all of them, or those of the numbers chosen."""
+def measure_part(number: int, quick: bool, threads: int | None, folder: Path) -> dict[str, Any]:
+    """Fit and score one contender on one split."""
 
     def work() -> dict[str, Any]:
-        images = read_images(quick)
+        images = describe_images(quick, folder)
         every = [(name, split) for split in list_splits(images.truth) for name in CONTENDERS]
-        numbers = range(len(every)) if chosen is None else chosen
-        return {"parts": [run_contender(every[k][0], images, every[k][1]) for k in numbers]}
+        name, split = every[number]
+        return run_contender(name, images, split)
 
-    found: list[dict[str, Any]] = worker.run_after_warm_up(partial(int), work, threads)["parts"]
-    return found
+    return worker.run_after_warm_up(partial(int), work, threads)
 
 
-def run(options: Options, parts: list[dict[str, Any]] | None = None) -> None:
-    """Measure, write and show the scores."""
+def measure_parts(options: Options, folder: Path) -> list[dict[str, Any]]:
+    """Measure every part, each in a process of its own, unless its results are in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    places = [folder / f"{number}.json" for number in range(N_PARTS)]
+    with harness.threads_of_children(options.threads):
+        for number, place in enumerate(track(places, "surfaces", console=options.console)):
+            if not place.exists():
+                part = harness.in_new_process(
+                    measure_part, number, options.quick, options.threads, folder
+                )
+                place.write_text(json.dumps(part))
+    return [json.loads(place.read_text()) for place in places]
+
+
+def run(options: Options, *, resume: bool = False) -> None:
+    """Measure, write and show the scores; resume: with the parts of a run that was interrupted."""
     if not ARCHIVE.exists():
         options.console.print("vision_surfaces: skipped, because shared/data/vision is not here")
         return
-    if parts is None:
-        with harness.threads_of_children(options.threads):
-            parts = harness.in_new_process(measure, options.quick, options.threads)
-    title, tasks = "Surfaces of outdoor scenes", join_parts(parts)
+    folder = HERE / "data" / ("surfaces_quick" if options.quick else "surfaces")
+    if not resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    about = machine.describe()  # before the run, whose own load does not count
+    tasks = join_parts(measure_parts(options, folder))
     libraries = worker.run_after_warm_up(partial(int), dict, options.threads)
     for task in tasks:
         task["runs"] = [{**libraries, **one} for one in task["runs"]]
-    result = {"benchmark": "vision_surfaces", "title": title, **machine.describe(), "tasks": tasks}
+    result = {
+        "benchmark": "vision_surfaces",
+        "title": "Surfaces of outdoor scenes",
+        **about,
+        "label_agreement": compare_labels(*read_archive(options.quick)[1:]),
+        "tasks": tasks,
+    }
     report.publish(result, page(result), options)
 
 
 def page(result: dict[str, Any]) -> str:
-    """A table for each way to split the images."""
+    """Write a table for each way to split the images."""
     columns = (
         ("pixel_percent", "pixels, %"),
         ("pixel_error", "+-"),
@@ -322,7 +368,11 @@ def page(result: dict[str, Any]) -> str:
         ("fit_cpu_s", "fit, CPU s"),
         ("image_ms", "image, ms"),
     )
-    lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
+    agreement = (
+        f"The derived labels of the 33 images are the true ones at {result['label_agreement']:.1f} "
+        "% of the pixels."
+    )
+    lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, "", agreement, ""]
     for task in result["tasks"]:
         body = [
             [run["contender"], *(report.number(run.get(key)) for key, _ in columns)]
@@ -334,18 +384,10 @@ def page(result: dict[str, Any]) -> str:
 
 
 def main(
-    part: Annotated[int | None, typer.Option(help="One of 18 parts, kept in --folder.")] = None,
-    folder: Annotated[Path, typer.Option(help="Where parts are kept.")] = HERE / "data/surfaces",
+    resume: Annotated[bool, typer.Option(help="Go on with a run that was interrupted.")] = False,
 ) -> None:
-    """Measure one part, or join the parts that are there and write the results."""
-    if part is None:
-        places = [folder / f"{k}.json" for k in range(N_PARTS)]
-        parts = [json.loads(place.read_text()) for place in places if place.exists()]
-        run(Options(threads=1, console=Console()), parts)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    (found,) = measure(False, 1, [part])
-    (folder / f"{part}.json").write_text(json.dumps(found))
+    """Measure all contenders on all splits and write the results."""
+    run(Options(threads=1, console=Console()), resume=resume)
 
 
 if __name__ == "__main__":

@@ -32,23 +32,35 @@ def test_splits_learn_from_images_without_true_labels_and_hold_out_each_once():
     assert not any(set(split.seen) & set(split.unseen) for split in splits)
 
 
-def test_parts_of_a_task_are_joined_once_all_are_there():
+def test_parts_of_a_task_are_averaged_over_images():
     row = {"accuracy": 0.5, "log_score": -1.0, "bins": np.zeros((2, 10)).tolist()}
     row["bins"][1][0] = 1.0
     first, second = benchmark.TASKS
     parts = [
-        {
-            "contender": "posterity",
-            "task": task,
-            "rows": {"posterity": [row] * n},
-            "times": {"s": n},
-        }
-        for task, n in ((first, 3), *((second, k) for k in range(1, 5)))
+        {"contender": name, "task": task, "rows": {name: [row] * n}, "times": {"s": n}}
+        for name in benchmark.CONTENDERS
+        for task, n in ((first, 3), *((second, k) for k in (1, 2, 6)))
     ]
-    (joined,) = benchmark.join_parts(parts)
-    assert joined["runs"][0]["n_images"] == 3
-    joined = benchmark.join_parts([*parts, {**parts[-1], "times": {"s": 10}}])[1]
-    assert (joined["runs"][0]["n_images"], joined["runs"][0]["s"]) == (14, 4.0)
+    joined = benchmark.join_parts(parts)
+    assert [len(task["runs"]) for task in joined] == [3, 3]
+    assert joined[0]["runs"][0]["n_images"] == 3
+    assert (joined[1]["runs"][0]["n_images"], joined[1]["runs"][0]["s"]) == (9, 3.0)
+
+
+def test_labels_agree_where_both_are_known():
+    truth = [None, np.array([[0, 1, 2, 255]]), np.array([[1, 1]])]
+    derived = [np.array([[2]]), np.array([[0, 2, 255, 1]]), np.array([[1, 1]])]
+    assert benchmark.compare_labels(derived, truth) == pytest.approx(75.0)
+
+
+def test_a_run_that_goes_on_measures_only_missing_parts(monkeypatch, tmp_path):
+    (tmp_path / "0.json").write_text('{"part": "kept"}')
+    monkeypatch.setattr(benchmark, "N_PARTS", 2)
+    monkeypatch.setattr(
+        benchmark.harness, "in_new_process", lambda _, number, *__: {"part": number}
+    )
+    parts = benchmark.measure_parts(Options(), tmp_path)
+    assert parts == [{"part": "kept"}, {"part": 1}]
 
 
 def test_absent_data_are_no_error(monkeypatch, tmp_path):
