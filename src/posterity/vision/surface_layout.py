@@ -28,6 +28,7 @@ SEGMENTATIONS = (
 """Partitions of an image, from fine to coarse."""
 
 _HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows one surface
+_LEAF_PRECISION = 0.1  # in images, whose segments are correlated: few of them are independent
 
 
 class SurfaceLayout(BaseEstimator):
@@ -234,7 +235,7 @@ class SurfaceLayout(BaseEstimator):
     def _learn_labels(self, found: LabelledSegments, rng: np.random.Generator) -> Array:
         """Fit the trees of labels and return held-out probabilities (n, C) of all segments."""
         segment, codes, weights = found.share_labels()
-        self.label_model_ = self._build_trees(found.n_groups, rng).fit(
+        self.label_model_ = self._build_trees(found, rng).fit(
             found.features[segment], codes, sample_weight=weights, groups=found.groups[segment]
         )
         p = np.full((len(found.features), len(found.classes)), 1.0 / len(found.classes))
@@ -248,7 +249,7 @@ class SurfaceLayout(BaseEstimator):
         self.homogeneity_model_ = None
         if is_homogeneous.all() or not is_homogeneous.any():
             return h
-        self.homogeneity_model_ = self._build_trees(found.n_groups, rng).fit(
+        self.homogeneity_model_ = self._build_trees(found, rng).fit(
             found.features[segment],
             is_homogeneous,
             sample_weight=weights,
@@ -258,13 +259,14 @@ class SurfaceLayout(BaseEstimator):
         return h
 
     def _build_trees(
-        self, n_groups: int, rng: np.random.Generator
+        self, found: LabelledSegments, rng: np.random.Generator
     ) -> classification.BoostedTreesClassifier:
         return classification.BoostedTreesClassifier(
             self.n_estimators,
             max_depth=self.max_depth,
             max_features=self.max_features,
-            cv=min(validation.check_count(self.cv, "cv", least=2), n_groups),
+            l2_regularization=_LEAF_PRECISION * len(found.features) / found.n_groups,
+            cv=min(validation.check_count(self.cv, "cv", least=2), found.n_groups),
             n_jobs=self.n_jobs,
             random_state=int(rng.integers(2**31)),
         )
