@@ -256,8 +256,8 @@ def run_contender(name: str, images: SurfaceImages, split: Split) -> dict[str, A
         score = partial(score_images, predict, images, split.unseen, split.task == TASKS[0])
         rows[variant], (_, seconds) = worker.time_work(score)
         label_s += seconds / len(split.unseen) if variant == name else 0.0
-    seconds = {"fit_cpu_s": fit_s, "image_ms": 1000.0 * (images.describe_s + label_s)}
-    return {"contender": name, "task": split.task, "rows": rows, "times": seconds}
+    times = {"fit_cpu_s": fit_s, "image_ms": 1000.0 * (images.describe_s + label_s)}
+    return {"contender": name, "task": split.task, "rows": rows, "times": times}
 
 
 def join_parts(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -112,5 +112,6 @@ def _collect_pixels(image: HeldOutImage, every: int) -> tuple[Array, NDArray[np.
     codes = image.codes[::every, ::every]
     p = SegmentMerging().merge(image.segmented.thin(every), image.p, image.homogeneity)
     known = codes >= 0
-    m = np.count_nonzero(known)
-    return np.log(np.maximum(p[known], _LEAST_P)), codes[known], np.full(m, 1.0 / max(m, 1))
+    classes = codes[known]
+    weights = np.full(len(classes), 1.0 / max(len(classes), 1))
+    return np.log(np.maximum(p[known], _LEAST_P)), classes, weights
