@@ -64,8 +64,9 @@ class Dense(base.Design):
         return self.Z.shape[1]
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield views of a few megabytes each."""
-        size = max(1, _BLOCK_ELEMENTS // max(1, self.n_columns))
+        """Yield views of a few megabytes each, with at least as many rows as columns."""
+        M = max(1, self.n_columns)
+        size = max(M, _BLOCK_ELEMENTS // M)
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, self.Z[rows]
@@ -82,9 +83,12 @@ class Dense(base.Design):
         return Dense(self.Z[places]), base.select_values(places, along)
 
     def parts(self) -> Iterator[tuple[slice, Dense]]:
-        """Yield cache-sized views with at least as many rows as columns."""
+        """Yield cache-sized views with at least twice as many rows as columns.
+
+        With fewer, Gram matrices would take longer to add up than to compute.
+        """
         M = max(1, self.n_columns)
-        size = max(1, M, _PART_ELEMENTS // M)
+        size = max(2 * M, _PART_ELEMENTS // M)
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
             yield rows, Dense(self.Z[rows])

@@ -213,9 +213,11 @@ def _update_inverse_hessian(H: Array | None, s: Array, y: Array, g: Array) -> Ar
         return None if H is None else _flatten_along(H, s, g)
     before = sy / float(y @ y) * np.eye(len(s)) if H is None else H
     Hy = before @ y
-    across = np.outer(s / sy, Hy)
-    along = (1.0 + float(y @ Hy) / sy) / sy * np.outer(s, s)
-    return before - across - across.T + along  # [NW 6.17], multiplied out
+    along = 0.5 * (1.0 + float(y @ Hy) / sy) * s - Hy
+    change = np.outer(s / sy, along)
+    change = change + change.T
+    change += before
+    return change  # [NW 6.17], multiplied out
 
 
 def _flatten_along(H: Array, s: Array, g: Array) -> Array:

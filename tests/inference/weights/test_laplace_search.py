@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import designs, likelihoods
-from posterity.inference.weights import laplace_search
+from posterity.inference.weights import few_hessians, laplace_search
 from posterity.inference.weights.laplace_search import LaplaceSearch
 from posterity.inference.weights.targets import RowTargets
 
@@ -113,11 +113,22 @@ def test_the_climb_begins_in_the_best_decade(case):
     def evidence(x):
         return search.fit_at(x, None).log_evidence
 
-    start = laplace_search._SuccessiveFits(search).scan_prior_variances()
+    start, _ = laplace_search._SuccessiveFits(search).scan_prior_variances()
     for decade in np.log(10.0) * np.arange(2.0, -4.5, -1.0):
         other = search.start.copy()
         other[0] += decade
         assert evidence(start) >= evidence(other) - 1e-9
+
+
+@for_each("name", ["two", "three", "counts", "positive"])
+def test_few_hessians_end_at_the_same_evidence(name, monkeypatch):
+    search = search_of(*CASES[name])
+    by_newton = laplace_search.maximise_laplace_evidence(search)
+    monkeypatch.setattr(few_hessians, "_EXPENSIVE", 0.0)
+    monkeypatch.setattr(few_hessians, "_MANY_WEIGHTS", 1)
+    found = laplace_search.maximise_laplace_evidence(search)
+    assert found.fit.log_evidence == pytest.approx(by_newton.fit.log_evidence, abs=1e-4)
+    assert found.prior_variance == pytest.approx(by_newton.prior_variance, rel=0.02)
 
 
 def test_evidence_prefers_the_columns_that_matter():

@@ -7,8 +7,9 @@ import pytest
 from support.for_each import for_each
 
 from posterity import designs, likelihoods
-from posterity.inference.weights import mode, sampled_mode
+from posterity.inference.weights import few_hessians, mode, sampled_mode
 from posterity.inference.weights import problem as weight_problem
+from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import PosteriorObjective, WeightProblem
 from posterity.inference.weights.targets import RowTargets
@@ -134,6 +135,32 @@ def test_the_approach_by_a_sample_ends_at_the_same_weights(n_classes, precision,
     np.testing.assert_allclose(exact.W, newtons.W, atol=1e-10)
     np.testing.assert_allclose(near.W, newtons.W, atol=2e-5)
     assert near.value == pytest.approx(newtons.value, abs=1e-7)
+
+
+@each_count
+@pytest.mark.parametrize("known", [True, False])
+def test_few_hessians_end_where_newton_does(n_classes, known, monkeypatch):
+    """From zero, or from the mode under another prior and with the factor of its Hessian."""
+    Z, y = rows(400, 6, n_classes)
+    other, problem = (problem_of(Z, y, precision=p) for p in (30.0, 0.5))
+    newtons, before = mode.find_mode(problem), LaplaceFit.from_problem(other)
+    monkeypatch.setattr(few_hessians, "_EXPENSIVE", 0.0)
+    monkeypatch.setattr(few_hessians, "_MANY_WEIGHTS", 1)
+    hessians = count_hessians(monkeypatch)
+    found = mode.find_mode(problem, *((before.weights.W, before.L) if known else ()))
+    assert found.converged
+    assert len(hessians) <= (2 if known else 3)
+    np.testing.assert_allclose(found.W, newtons.W, atol=1e-10)
+    np.testing.assert_allclose(found.hessian, newtons.hessian, rtol=1e-6)
+    assert found.value == pytest.approx(newtons.value, rel=1e-13)
+
+
+def count_hessians(monkeypatch):
+    formed, gram = [], weight_problem.weighted_gram
+    monkeypatch.setattr(
+        weight_problem, "weighted_gram", lambda *args: (formed.append(1), gram(*args))[1]
+    )
+    return formed
 
 
 @pytest.mark.parametrize("exactly", [True, False])

@@ -54,6 +54,12 @@ def test_classes_of_many_rows_are_foreseen_closely(n_classes, rng):
     np.testing.assert_array_less(np.abs(seen.predict_mode(prior) - fit.weights.W), 0.1 * deviation)
 
 
+def test_a_parabola_goes_through_its_points():
+    x, values = np.array([3.0, 1.0, -0.5]), [0.2, 1.1, -0.7]
+    a, b, _ = np.polyfit(x, values, 2)
+    np.testing.assert_allclose(quadratic.fit_parabola(x, values), (-b / (2.0 * a), -2.0 * a))
+
+
 def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
     Z = rng.standard_normal((1500, 5))
     y = (Z @ [1.0, -0.5, 0.2, 0.0, 0.0] + rng.logistic(size=1500) > 0.0).astype(float)

@@ -13,6 +13,7 @@ import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
+from posterity.inference.weights import few_hessians
 from posterity.inference.weights.mode import find_mode
 from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.problem import WeightProblem, Weights
@@ -26,14 +27,22 @@ class LaplaceFit(WeightNormal):
     log_likelihood: float
 
     @classmethod
-    def from_problem(cls, problem: WeightProblem, start: Array | None = None) -> LaplaceFit:
+    def from_problem(
+        cls,
+        problem: WeightProblem,
+        start: Array | None = None,
+        similar: LaplaceFit | None = None,
+    ) -> LaplaceFit:
         """Find the mode, and factorise there.
+
+        The curvature of a ``similar`` fit, such as that under another prior of the same weights,
+        saves Hessians where they are expensive.
 
         Raises ``linalg.NotPositiveDefiniteError`` where no mode was found.
         """
         if not problem.design.n_columns:
             return cls._without_weights(problem)
-        found = find_mode(problem, start)
+        found = find_mode(problem, start, _factorise_similar(problem, similar))
         L = _factorise_hessian(found)
         if start is not None and (L is None or not found.converged):
             # The start was so far away that no row curves there, or its maximum has vanished.
@@ -66,6 +75,11 @@ class LaplaceFit(WeightNormal):
         p = self.problem
         log_prior = 0.5 * p.prior.log_determinant(p.shape[1]) - p.quadratic(self.weights.W)
         return self.log_likelihood + log_prior - 0.5 * linalg.log_determinant(self.L)
+
+    def compute_likelihood_hessian(self) -> Array:
+        """Hessian of minus the log likelihood at the mode, (M J, M J)."""
+        L = np.tril(self.L)
+        return L @ L.T - self.problem.prior.add_precision(np.zeros_like(L))
 
     def gradient(self) -> tuple[float, Array]:
         """Gradient of the log evidence in the log prior variance and in the likelihood's theta."""
@@ -139,6 +153,13 @@ class LaplaceFit(WeightNormal):
         """Return the latent values of the rows at the mode, and the covariance of z W there."""
         A = self.problem.targets.latents(part @ self.weights.W)
         return A, self.spread(part.rows(0, part.n_rows))
+
+
+def _factorise_similar(problem: WeightProblem, similar: LaplaceFit | None) -> Array | None:
+    """Return the factor of the curvature of a fit under the prior of a problem, if it saves time."""
+    if similar is None or not few_hessians.are_worthwhile(problem):
+        return None
+    return linalg.cholesky(problem.prior.add_precision(similar.compute_likelihood_hessian()))
 
 
 def _factorise_hessian(found: Weights) -> Array | None:

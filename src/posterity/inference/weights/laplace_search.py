@@ -15,7 +15,7 @@ from posterity import designs, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior
 from posterity.inference.search import LEAST_GAIN, climb_evidence, negate_evidence
-from posterity.inference.weights import quadratic
+from posterity.inference.weights import few_hessians, quadratic
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.prior_range import PriorRange
@@ -23,6 +23,7 @@ from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 
 _LEAST_GAIN = 0.1 * LEAST_GAIN  # one parameter or two: a climb has no long valley to follow
+_LEAST_GAIN_OF_MANY_WEIGHTS = 10.0 * LEAST_GAIN  # a hundredth of a deviation of the log variance
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,20 @@ class LaplaceSearch:
         """Weak priors of all that is searched, about where a search starts."""
         return Hyperprior.weak(self.start)
 
-    def fit_at(self, x: Array, start: Array | None) -> LaplaceFit:
+    def fit_at(
+        self, x: Array, start: Array | None, similar: LaplaceFit | None = None
+    ) -> LaplaceFit:
         """Return the approximation at log parameters, its mode searched from ``start``."""
+        return LaplaceFit.from_problem(self.problem_at(x), start, similar)
+
+    def problem_at(self, x: Array) -> WeightProblem:
+        """Return the rows and the prior at log parameters."""
         learns = self.prior_variance is None
         likelihood = self.targets.likelihood
         theta = likelihood.theta
         theta[self.free] = x[learns:]
         targets = replace(self.targets, likelihood=likelihood.with_parameters(theta))
-        return LaplaceFit.from_problem(WeightProblem(self.design, targets, self.prior_at(x)), start)
+        return WeightProblem(self.design, targets, self.prior_at(x))
 
     def prior_at(self, x: Array) -> WeightPrior:
         """Return the prior at log parameters."""
@@ -118,9 +125,7 @@ def maximise_laplace_evidence(search: LaplaceSearch, *, max_iter: int = 100) -> 
     given, x, inverse_hessian = search.prior_variance, search.start, None
     if given is None:
         x, inverse_hessian = (
-            fits.predict_prior_variance()
-            if fits.sees_ahead
-            else (fits.scan_prior_variances(), None)
+            fits.predict_prior_variance() if fits.sees_ahead else fits.scan_prior_variances()
         )
     best = climb_evidence(
         negate_evidence(fits.evidence),
@@ -128,7 +133,7 @@ def maximise_laplace_evidence(search: LaplaceSearch, *, max_iter: int = 100) -> 
         limits=search.limits,
         names=search.names,
         max_iter=max_iter,
-        least_gain=_LEAST_GAIN,
+        least_gain=_LEAST_GAIN_OF_MANY_WEIGHTS if fits.are_expensive else _LEAST_GAIN,
         inverse_hessian=inverse_hessian,
     )
     variance = float(np.exp(best.x[0])) if given is None else given
@@ -147,12 +152,14 @@ class _SuccessiveFits:
         self.sees_ahead = not np.any(search.free) and quadratic.is_quadratic_trusted(
             rows, n_weights
         )
+        self.are_expensive = few_hessians.are_worthwhile(search.problem_at(search.start))
 
     def fit_at(self, x: Array) -> LaplaceFit:
         """Return the fit at log parameters; the last fit itself where they are the same."""
         if self._last is not None and np.array_equal(self._last[0], x):
             return self._last[1]
-        fit = self._search.fit_at(x, self._predict_mode(x))
+        similar = None if self._last is None else self._last[1]
+        fit = self._search.fit_at(x, self._predict_mode(x), similar)
         self._last = x.copy(), fit
         return fit
 
@@ -169,12 +176,27 @@ class _SuccessiveFits:
         fit = self.fit_at(x)
         return fit.log_evidence, self._search.gradient(fit)
 
-    def scan_prior_variances(self) -> Array:
-        """Return the start with the prior variance of the decade of the largest evidence."""
+    def scan_prior_variances(self) -> tuple[Array, Array | None]:
+        """Return the start with the prior variance of the decade of the largest evidence.
+
+        Where fits are expensive, the start is the top of the parabola through that decade and its
+        neighbours, with its inverse curvature: a climb from there needs two fits less.
+        """
         _, *theta = self._search.start
-        points = [np.array([variance, *theta]) for variance in self._search.prior_range.scan]
-        evidences = [self.fit_at(point).log_evidence for point in points]
-        return points[int(np.argmax(evidences))]
+        scan = self._search.prior_range.scan
+        points = [np.array([variance, *theta]) for variance in scan]
+        evidences, best = list[float](), self._last
+        for point in points:
+            fit = self.fit_at(point)
+            if fit.log_evidence > max(evidences, default=-np.inf):
+                best = point, fit
+            evidences.append(fit.log_evidence)
+        self._last, k = best, int(np.argmax(evidences))
+        inside = 0 < k < len(scan) - 1
+        if theta or not (inside and self.are_expensive):
+            return points[k], None
+        top, curvature = quadratic.fit_parabola(scan[k - 1 : k + 2], evidences[k - 1 : k + 2])
+        return np.array([top]), np.array([[1.0 / curvature]])
 
     def predict_prior_variance(self) -> tuple[Array, Array]:
         """Return the prior variance that one fit predicts, and the inverse curvature there."""

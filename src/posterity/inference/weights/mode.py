@@ -5,6 +5,7 @@ Every step is one pass over the rows.
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from posterity import designs, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.weights import sampled_mode
+from posterity.inference.weights import few_hessians, sampled_mode
 from posterity.inference.weights.problem import (
     PosteriorObjective,
     SeparatedError,
@@ -34,6 +35,7 @@ _SEPARATED = "the classes are separable, so the likelihood has no maximum at fin
 def find_mode(
     problem: WeightProblem,
     start: Array | None = None,
+    factor: Array | None = None,
     *,
     exactly: bool = True,
     tol: float = 1e-12,
@@ -46,6 +48,8 @@ def find_mode(
     problem : WeightProblem
     start : array (M, J), optional
         Where to begin. None: from zero; where a Hessian is expensive, from a sample of the rows.
+    factor : array (P, P), optional
+        Cholesky factor of a matrix like the Hessian, which saves the first where one is expensive.
     exactly : bool, default=True
         End with Newton steps, and so with a gradient that is zero to rounding. False: where a
         Hessian is expensive, do without.
@@ -54,14 +58,19 @@ def find_mode(
     max_iter : int
     """
     try:
-        return _find_mode_of_all(problem, start, exactly, tol, max_iter)
+        return _find_mode_of_all(problem, start, factor, exactly, tol, max_iter)
     except SeparatedError as found:
         x = found.x.reshape(problem.shape)
         return Weights(x, np.nan, np.nan, 0, _SEPARATED, converged=False, separable=True)
 
 
 def _find_mode_of_all(
-    problem: WeightProblem, start: Array | None, exactly: bool, tol: float, max_iter: int
+    problem: WeightProblem,
+    start: Array | None,
+    factor: Array | None,
+    exactly: bool,
+    tol: float,
+    max_iter: int,
 ) -> Weights:
     x0 = np.zeros(problem.shape) if start is None else start
     if start is None and problem.prior.mask is None and sampled_mode.is_expensive(problem):
@@ -74,6 +83,10 @@ def _find_mode_of_all(
             return near
         x0 = near.W
     with linalg.limit_threads(x0.size):
+        if few_hessians.are_worthwhile(problem):
+            # Where a Hessian has no factor, Newton's method shifts it until it has one.
+            with contextlib.suppress(linalg.NotPositiveDefiniteError):
+                return few_hessians.find_mode(problem, x0, factor, max_hessians=max_iter)
         if problem.targets.is_concave:
             return _run_newton(problem, x0, tol, max_iter, surely_positive=False)
         climbed = _run_newton(problem, x0, _NEARLY, max_iter, surely_positive=True)

@@ -51,7 +51,7 @@ class WeightNormal:
         J, mask = self.problem.shape[1], self.problem.prior.mask
         if J == 1:
             used = Z if mask is None else Z[:, mask[:, 0]]
-            V = linalg.solve_lower(self.L, np.ascontiguousarray(used.T))
+            V = linalg.solve_lower(self.L, used.T)
             return np.einsum("mn,mn->n", V, V)[:, None, None]
         S = np.empty((len(Z), J, J))
         places = None if mask is None else packed_places(mask)

@@ -7,6 +7,7 @@ was factorised there. Under another precision P the mode is then (A + P)^-1 (A +
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -29,6 +30,19 @@ def is_quadratic_trusted(n_rows: float, n_weights: int) -> bool:
     return n_rows >= _ENOUGH * n_weights
 
 
+def fit_parabola(x: Array, values: Sequence[float]) -> tuple[float, float]:
+    """Return where the parabola through three points is largest, and how it curves down from there.
+
+    Examples
+    --------
+    >>> fit_parabola(np.array([0.0, 2.0, 4.0]), [-1.0, -1.0, -9.0])
+    (1.0, 2.0)
+    """
+    left, right = np.diff(values) / np.diff(x)  # slopes halfway between the points
+    curvature = max(2.0 * float((left - right) / (x[2] - x[0])), _LEAST_CURVATURE)
+    return float(0.5 * (x[0] + x[1]) + left / curvature), curvature
+
+
 @dataclass(frozen=True)
 class QuadraticApproximation:
     """The rows as a quadratic about the mode of a fit."""
@@ -44,9 +58,7 @@ class QuadraticApproximation:
     @cached_property
     def _A(self) -> Array:
         """Hessian of minus the log likelihood, (M J, M J)."""
-        L = np.tril(self.fit.L)
-        size = len(L)
-        return L @ L.T - self.fit.problem.prior.add_precision(np.zeros((size, size)))
+        return self.fit.compute_likelihood_hessian()
 
     def predict_mode(self, prior: WeightPrior) -> Array:
         """The weights (M, J) under another prior."""
