@@ -70,9 +70,7 @@ def find_mode(
         converged = gain <= _NEGLIGIBLE * _round_off(passes.value(x))
         n_iter, n_hessians = n_iter + n_steps, n_hessians + 1
     reason = f"after {n_hessians} Hessians a Newton step promised to gain {gain:.0e}"
-    end = optimize.Optimum(
-        x - step, passes.value(x), passes.gradient(x), n_iter, reason, converged
-    )
+    end = optimize.Optimum(x - step, passes.value(x), passes.gradient(x), n_iter, reason, converged)
     return replace(weights_from_optimum(problem, end), hessian=passes.H)
 
 

@@ -156,7 +156,7 @@ class LaplaceFit(WeightNormal):
 
 
 def _factorise_similar(problem: WeightProblem, similar: LaplaceFit | None) -> Array | None:
-    """Return the factor of the curvature of a fit under the prior of a problem, if it saves time."""
+    """Return the factor of the curvature of another fit under this prior, if it saves time."""
     if similar is None or not few_hessians.are_worthwhile(problem):
         return None
     return linalg.cholesky(problem.prior.add_precision(similar.compute_likelihood_hessian()))
