@@ -177,7 +177,7 @@ def test_a_moving_object_is_hidden_where_it_should_be():
 
 def test_a_box_follows_the_surface_of_a_ball_that_turns():
     """The point of the texture that is in front at first stays where the box follows it."""
-    scene = moving_objects._Scene(np.random.default_rng(0), 30, (180, 240), 16.0, 0.3, 0.0)
+    scene = moving_objects._Scene(np.random.default_rng(0), 30, (180, 240), 16.0, 0.3, 0.0, 1.0)
     scene.follows, scene.rng = 1.0, np.random.default_rng(1)
     y, x = np.mgrid[:40, :40]
     # A dark dot in front of a bright ball; the first axis of the volume is depth.

@@ -50,6 +50,7 @@ def moving_object(
     hidden: tuple[tuple[int, int], ...] = ((40, 60),),
     turning: float = 0.2,
     light: float = 0.2,
+    speed: float = 1.0,
     random_state: base.Seed = 0,
 ) -> MovingObject:
     """Simulate a textured ball in front of a textured background and a moving camera.
@@ -71,6 +72,8 @@ def moving_object(
         Standard deviation of the angles by which the ball is turned, in radians.
     light : float, default=0.2
         Standard deviation of the logarithm of the contrast.
+    speed : float, default=1.0
+        Factor of the speed at which the object and the camera move.
     random_state : int, Generator or None, default=0
         Seed or generator of the random numbers.
 
@@ -82,7 +85,7 @@ def moving_object(
     ((30, 120, 160), 0.0)
     """
     n, rng = base.check_count("n_frames", n_frames), np.random.default_rng(random_state)
-    scene = _Scene(rng, n, shape, radius, turning, light)
+    scene = _Scene(rng, n, shape, radius, turning, light, speed)
     drawn = [scene.draw(t, hidden) for t in range(n)]
     return MovingObject(
         np.array([frame for frame, _ in drawn]),
@@ -102,6 +105,7 @@ class _Scene:
         radius: float,
         turning: float,
         light: float,
+        speed: float,
     ) -> None:
         height, width = shape
         self.rng, self.shape = rng, shape
@@ -117,12 +121,14 @@ class _Scene:
         def wander(width: float, size: float) -> Array:
             return _draw_path(n, width, size, rng)
 
-        self.x = width / 2 + wander(18.0, 0.11 * width)
-        self.y = height / 2 + wander(18.0, 0.09 * height)
+        self.x = width / 2 + wander(18.0 / speed, 0.11 * width)
+        self.y = height / 2 + wander(18.0 / speed, 0.09 * height)
         self.log_size = np.clip(wander(30.0, 0.18), -0.8, 0.6)
         self.yaw, self.pitch = wander(20, turning), wander(20, turning / 2)
         self.roll = wander(20, turning / 2)
-        self.camera = np.stack([wander(25, 0.06 * height), wander(25, 0.1 * width)])
+        self.camera = np.stack(
+            [wander(25.0 / speed, 0.06 * height), wander(25.0 / speed, 0.1 * width)]
+        )
         self.contrast, self.brightness = np.exp(wander(20, light)), wander(20, 60.0 * light)
         self.side = wander(20, light)
 
@@ -170,7 +176,7 @@ class _Scene:
         return np.asarray(inside)
 
     def _find_bar(self, t: int, hidden: Any) -> NDArray[np.bool_]:
-        """Pixels of a bar as wide as the object that passes from left to right."""
+        """Find the pixels of a bar as wide as the object that passes from left to right."""
         bar = np.zeros(self.shape, dtype=bool)
         for first, last in hidden:
             if first <= t <= last:
@@ -191,7 +197,7 @@ def _draw_texture(shape: tuple[int, int], rng: np.random.Generator, sizes: Any) 
 
 
 def _draw_path(n: int, width: float, size: float, rng: np.random.Generator) -> Array:
-    """A smooth path that begins at zero."""
+    """Draw a smooth path that begins at zero."""
     pad = int(4 * width)
     path = ndimage.gaussian_filter1d(rng.normal(size=max(n, 60) + 2 * pad), width)[pad:-pad]
     return np.asarray(size * (path - path[0]) / path.std())[:n]

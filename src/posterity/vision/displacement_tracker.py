@@ -25,11 +25,12 @@ from posterity.vision.tracking.windows import WindowFrame
 # Lengths are in sides of the object (the root of its area), so that they fit all sizes.
 _ACCELERATION = np.array([0.03, 0.03, 0.004])  # standard deviation per frame; the last: log size
 _MEASURED = np.array([0.03, 0.03, 0.05])  # standard deviation of a measured pose
-_FIRST_ERROR = 0.01  # standard deviation of the first box and of each later one
-_DRIFT = np.array([0.1, 0.1, 0.1])  # standard deviation when nothing is left of the first look
+# Standard deviation of x, y and log size when nothing is left of the first look: by maximum
+# likelihood from simulated sequences, see the page on tracking.
+_DRIFT = np.array([0.078, 0.078, 0.12])
 _START = 0.1  # standard deviation of the first velocity
 _SURE = 0.9  # probability from which the models learn
-_SIZES = 0.05  # between the sizes that are searched, as a logarithm
+_SIZE_STEP = 0.05  # between the logarithms of sizes that are searched
 _LEAST_SPREAD, _REACH = 0.15, 2.5  # of the search, in sides and in standard deviations
 _VERIFIER_EVERY = 3  # frames
 _PULL, _SIZE_SPREAD = 0.02, 0.07
@@ -42,7 +43,7 @@ class DisplacementTracker(BaseEstimator):
     Parameters
     ----------
     regressor : regressor, optional
-        What experts are: None is :class:`~posterity.BayesianLinearRegression`;
+        Model of the experts: None is :class:`~posterity.BayesianLinearRegression`;
         :class:`~posterity.RelevanceVectorRegressor` is the model of the source, and slower.
     n_windows : int, default=200
         Windows of the first frame from which each expert learns.
@@ -85,7 +86,7 @@ class DisplacementTracker(BaseEstimator):
     >>> found.box.round(), scene.boxes[-1].round()
     (array([64., 64., 94., 96.]), array([64., 64., 93., 96.]))
     >>> found.radii(0.9).round(), round(found.probability, 2)
-    (array([3., 3.]), 1.0)
+    (array([2., 2.]), 1.0)
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class DisplacementTracker(BaseEstimator):
 
     def _start_experts(self, image: Pixels, pose: Array) -> None:
         model = regression.BayesianLinearRegression() if self.regressor is None else self.regressor
-        lit = [image, *(experts.relight(image, self._rng) for _ in range(4))]
+        lit = [image, *(experts.relight_frame(image, self._rng) for _ in range(4))]
         pyramids = [self.frame_.build_pyramid(one, pose) for one in lit]
         self.experts_ = [DisplacementExpert(clone(model), reach) for reach in experts.REACHES]
         for expert in self.experts_:
@@ -169,7 +170,7 @@ class DisplacementTracker(BaseEstimator):
             return self.get_box()
         image = images.to_gray(frame)
         pyramid = self.frame_.build_pyramid(image, predicted.position)
-        found = self._find(pyramid, predicted)
+        found = self._find_pose(pyramid, predicted)
         self.found_ = found
         self.probability_ = verifier.update_probability(self.probability_, found.get_features())
         noise = self.noise_scale_ * np.diag((_MEASURED * side) ** 2)
@@ -199,17 +200,16 @@ class DisplacementTracker(BaseEstimator):
         side = float(np.sqrt(self.frame_.get_size(pose).prod()))
         return np.array([side, side, 1.0])
 
-    def _find(self, pyramid: tuple[Pixels, ...], predicted: NormalState) -> Candidate:
-        """Best of three hypotheses by the verifier's score."""
+    def _find_pose(self, pyramid: tuple[Pixels, ...], predicted: NormalState) -> Candidate:
+        """Choose the best of three hypotheses by the score of the verifier."""
         pose = predicted.position
         spread = np.sqrt(np.diag(predicted.position_covariance))
         spread[:2] = np.hypot(spread[:2], _LEAST_SPREAD * self._get_side(pose)[:2])
-        width = _SIZES
-        poses = [pose + np.array([0.0, 0.0, k * width]) for k in (-1.0, 0.0, 1.0)]
+        poses = [pose + np.array([0.0, 0.0, k * _SIZE_STEP]) for k in (-1.0, 0.0, 1.0)]
         margin = self._get_margin(pose, spread, pyramid[0].shape)
         peak, background = self.verifier_.search(pyramid, poses, margin, spread[:2])
-        refined = self._refine(pyramid, peak, self.experts_[1:])
-        followed = self._refine(pyramid, pose, self.experts_)
+        refined = self._refine_pose(pyramid, peak, self.experts_[1:])
+        followed = self._refine_pose(pyramid, pose, self.experts_)
         options = []
         for one in (peak, refined, followed):
             score, anchor = self.verifier_.score(self.frame_.compute(pyramid, one))
@@ -223,13 +223,13 @@ class DisplacementTracker(BaseEstimator):
         cells = np.clip(np.ceil(_REACH * spread[:2] / side), 4, np.maximum(most, 4))
         return int(cells[1]), int(cells[0])
 
-    def _refine(
+    def _refine_pose(
         self, pyramid: tuple[Pixels, ...], pose: Array, chain: list[DisplacementExpert]
     ) -> Array:
         for expert in chain:
             for _ in range(2):
-                shift = expert.predict(experts.pool(self.frame_.compute(pyramid, pose)))
-                pose = experts.displace(self.frame_, pose, shift)
+                shift = expert.predict(experts.pool_cells(self.frame_.compute(pyramid, pose)))
+                pose = experts.displace_pose(self.frame_, pose, shift)
         return pose
 
     def _learn(self, pyramid: tuple[Pixels, ...], pose: Array) -> None:
@@ -252,7 +252,7 @@ class DisplacementTracker(BaseEstimator):
         size, side = self.frame_.get_size(pose), self._get_side(pose)
         # The further the object has changed since the first frame, the less is known about where
         # its middle is; no filter averages that away.
-        drift = (_FIRST_ERROR * side) ** 2 + ((1.0 - self.likeness_) * _DRIFT * side) ** 2
+        drift = ((1.0 - self.likeness_) * _DRIFT * side) ** 2
         box = np.concatenate([pose[:2] - size / 2, pose[:2] + size / 2])
         covariance = self.state_.position_covariance + np.diag(drift)
         return TrackedBox(box, covariance, self.probability_)
@@ -263,7 +263,7 @@ class DisplacementTracker(BaseEstimator):
 
 
 def _check_box(box: ArrayLike, image: Pixels) -> tuple[Array, Array]:
-    """Width and height of a box, and its middle."""
+    """Return width and height of a box, and its middle."""
     corners = np.asarray(box, dtype=np.float64)
     if corners.shape != (4,) or not np.all(np.isfinite(corners)):
         raise ValueError("box must be four numbers: left, top, right and bottom.")

@@ -26,7 +26,7 @@ _SEEN = 0.5
 
 @dataclass(frozen=True)
 class TrackRequest:
-    """Which frames, the first box, and what to write."""
+    """Frames to read, the first box, and files to write."""
 
     source: str
     box: tuple[float, float, float, float]

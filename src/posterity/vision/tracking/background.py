@@ -31,7 +31,7 @@ class BackgroundModel:
         return cls(mean, linalg.cholesky(covariance))
 
     def discriminate(self, template: Channels, taper: Channels) -> Channels:
-        """Weights of the linear discriminant between a template and the background.
+        """Compute the weights of the linear discriminant between a template and the background.
 
         Their product with the contrast of a window (see :meth:`measure_contrast`), over the length
         of that contrast, is one at the template and about zero over the background.
@@ -41,12 +41,14 @@ class BackgroundModel:
         return (w * (np.linalg.norm(gap) / max(float(np.sum(w * gap)), 1e-12))).astype(np.float32)
 
     def measure_contrast(self, window: Channels, taper: Channels) -> Channels:
-        """Channels without the mean of the background, fading towards the edge of the window."""
+        """Subtract the mean of the background; the edge of the window counts less."""
         return (window - self.mean.astype(np.float32)) * taper
 
 
 def _average_lags(maps: Sequence[Channels], mean: Array, shape: tuple[int, int]) -> Array:
-    """Covariance of two cells by their distance, (2 l - 1, 2 c - 1, directions, directions).
+    """Compute the covariance of two cells by their distance.
+
+    Returns an array (2 lines - 1, 2 columns - 1, directions, directions).
 
     Products are divided by the number of all cells and not of pairs, so that the covariance of a
     window is positive semidefinite.
@@ -64,7 +66,7 @@ def _average_lags(maps: Sequence[Channels], mean: Array, shape: tuple[int, int])
 
 
 def _arrange_windows(lags: Array, shape: tuple[int, int]) -> Array:
-    """Covariance of all channels of a window, from that of two cells."""
+    """Arrange the covariance of all channels of a window from that of two cells."""
     lines, columns = (np.arange(n)[None, :] - np.arange(n)[:, None] + n - 1 for n in shape)
     cells = lags[lines[:, None, :, None], columns[None, :, None, :]]  # (l, c, l, c, k, k)
     n = shape[0] * shape[1] * lags.shape[-1]

@@ -32,7 +32,7 @@ def build_pyramid(frame: Pixels, n_levels: int) -> tuple[Pixels, ...]:
 
 
 def count_levels(step: float) -> int:
-    """Levels of the pyramid that a window with this many pixels of the frame per pixel needs."""
+    """Count the levels that a window with this many pixels of the frame per pixel needs."""
     n = 1
     while step > _COARSEST and n < 8:
         step, n = step / 2.0, n + 1
@@ -42,7 +42,7 @@ def count_levels(step: float) -> int:
 def compute_channels(
     pyramid: tuple[Pixels, ...], x: float, y: float, step: float, shape: tuple[int, int]
 ) -> Channels:
-    """Orientation channels (lines, columns, directions) of the window about a point.
+    """Compute orientation channels (lines, columns, directions) of the window about a point.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _sample(image: Pixels, x: float, y: float, step: float, out: Any) -> None:
 
 @compilation.compile_at_first_call(fastmath=True)
 def _average_length(gx: Any, gy: Any, out: Any) -> None:
-    """Mean length of the gradients in squares of cells: three by three about each cell."""
+    """Average the lengths of gradients in three by three cells about each cell."""
     lines, columns = out.shape
     own = np.zeros((lines, columns), dtype=np.float32)
     for i in range(gx.shape[0]):

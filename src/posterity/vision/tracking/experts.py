@@ -32,12 +32,12 @@ class Reach:
     scale: float
 
     def as_array(self) -> Array:
-        """Reach in x, y and log size."""
+        """Return the reach in x, y and log size."""
         return np.array([self.shift, self.shift, self.scale])
 
 
 REACHES = (Reach(0.25, 0.2), Reach(0.08, 0.08))
-"""Of the coarse and of the fine expert."""
+"""Reaches of the coarse and of the fine expert."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class DisplacementExpert:
         )
 
     def predict(self, x: Array) -> Array:
-        """Displacement of the object from the window, within reach."""
+        """Predict the displacement of the object from the window, within reach."""
         return np.clip(self._predict_rows(x[None])[0], -1.0, 1.0) * self.reach.as_array()
 
     def _predict_rows(self, X: Array) -> Array:
@@ -108,29 +108,29 @@ def make_rows(
     n: int,
     rng: np.random.Generator,
 ) -> Rows:
-    """Windows around the object at a pose, and where the object is from each of them."""
+    """Draw windows around the object at a pose, with its displacement from each of them."""
     Y = rng.uniform(-1.0, 1.0, size=(n, 3))
     X = [
-        pool(frame.compute(pyramids[k % len(pyramids)], displace(frame, pose, -y, y[2])))
+        pool_cells(frame.compute(pyramids[k % len(pyramids)], displace_pose(frame, pose, -y, y[2])))
         for k, y in enumerate(Y * reach.as_array())
     ]
     return Rows(np.array(X, dtype=np.float64), Y)
 
 
-def displace(frame: WindowFrame, pose: Array, shift: Array, growth: float = 0.0) -> Array:
-    """Pose after a displacement in sides of the object, whose size is first divided by a growth."""
+def displace_pose(frame: WindowFrame, pose: Array, shift: Array, growth: float = 0.0) -> Array:
+    """Move a pose by sides of the object, whose size is first divided by a growth."""
     size = frame.get_size(pose) * np.exp(-growth)
     return np.array([*(pose[:2] + shift[:2] * size), pose[2] + shift[2]])
 
 
-def pool(grid: Channels) -> Array:
-    """Averages over squares of cells as a row; an odd last line or column is left out."""
+def pool_cells(grid: Channels) -> Array:
+    """Average squares of cells into a row; an odd last line or column is left out."""
     lines, columns = grid.shape[0] // _POOLED, grid.shape[1] // _POOLED
     cut = grid[: lines * _POOLED, : columns * _POOLED]
     return cut.reshape(lines, _POOLED, columns, _POOLED, -1).mean(axis=(1, 3)).ravel()
 
 
-def relight(frame: Pixels, rng: np.random.Generator) -> Pixels:
+def relight_frame(frame: Pixels, rng: np.random.Generator) -> Pixels:
     """Change the contrast, the brightness and the direction of the light, and add noise."""
     height, width = frame.shape
     down, across = np.linspace(-1, 1, height), np.linspace(-1, 1, width)

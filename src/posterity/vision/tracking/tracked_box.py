@@ -50,17 +50,17 @@ class TrackedBox:
         return 0.5 * (self.box[:2] + self.box[2:])
 
     def radii(self, coverage: float = 0.9) -> Array:
-        """Half axes of the ellipse that holds the middle with this probability, longest first."""
+        """Return the half axes, longest first, of the ellipse that holds the middle."""
         return np.asarray(np.hypot(*self._get_axes(coverage)))
 
     def ellipse(self, coverage: float = 0.9, n_points: int = 60) -> Array:
-        """Points of the ellipse that holds the middle with this probability, (n_points, 2)."""
+        """Return points (n_points, 2) of the ellipse that holds the middle."""
         angles = np.linspace(0.0, 2.0 * np.pi, n_points)
         circle = np.stack([np.cos(angles), np.sin(angles)])
         return np.asarray(self.center + (self._get_axes(coverage) @ circle).T)
 
     def find_coverage(self, point: Array) -> float:
-        """Probability that the smallest ellipse holds which reaches a point, x and y."""
+        """Return the coverage of the ellipse on whose edge a point, x and y, lies."""
         L = linalg.cholesky(self.covariance[:2, :2])
         z = linalg.solve_lower(L, np.asarray(point, dtype=np.float64) - self.center)
         return float(stats.chi2.cdf(z @ z, 2))
@@ -88,6 +88,6 @@ class TrackedBox:
         return np.asarray(picture)
 
     def _get_axes(self, coverage: float) -> Array:
-        """Half axes as columns."""
+        """Return the half axes as columns."""
         U, s, _ = linalg.thin_svd(self.covariance[:2, :2])
         return np.asarray(U * np.sqrt(s * stats.chi2.ppf(coverage, 2)))

@@ -22,11 +22,10 @@ _RATE = 0.05  # at which the recent template follows, per frame
 _NEAR = 0.5  # sides of the object: peaks nearer than this are its own
 _PULL = 0.02  # of the score, per squared standard deviation from the prediction
 # Log odds that the object is seen: a constant, and weights of the score, of its distance from the
-# best score of the background, and of the score of the first frame. Learned by logistic regression
-# from simulated sequences: see the page on tracking.
+# best score of the background, and of the score of the first frame. Set by trial on simulated
+# sequences: frames resemble each other, so weights from single frames are no guide.
 _SEEN = np.array([-6.5, 10.0, 10.0, 5.0])
 _STAYS, _RETURNS = 0.98, 0.1  # probability per frame: a seen object stays, a hidden one returns
-_BASE = 0.5  # share of seen windows where the log odds were learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class Candidate:
     background: float
 
     def get_features(self) -> Array:
-        """Inputs of the log odds that the object is seen."""
+        """Return the inputs of the log odds that the object is seen."""
         return np.array([1.0, self.score, self.score - self.background, self.anchor])
 
 
@@ -83,7 +82,7 @@ class Verifier:
         self.weights = self.background.discriminate(mixed, self.frame.taper)
 
     def score(self, window: Channels) -> tuple[float, float]:
-        """Answers of both discriminants: about one at the object, about zero elsewhere."""
+        """Compute both discriminants: about one at the object, about zero elsewhere."""
         contrast = self.background.measure_contrast(window, self.frame.taper)
         length = max(float(np.linalg.norm(contrast)), 1e-12)
         return (
@@ -98,7 +97,7 @@ class Verifier:
         margin: tuple[int, int],
         spread: Array,
     ) -> tuple[Array, float]:
-        """Best pose in the regions around poses, and the best score away from it.
+        """Find the best pose in the regions around poses, and the best score away from it.
 
         Parameters
         ----------
@@ -137,14 +136,14 @@ class Verifier:
         return grid / np.sqrt(np.maximum(energy, 1e-12))
 
     def _pull_back(self, pose: Array, margin: tuple[int, int], spread: Array) -> Any:
-        """Penalty of places by their distance from the prediction."""
+        """Compute the penalty of places by their distance from the prediction."""
         side = channels.CELL * self.frame.get_step(pose)
         y, x = np.ogrid[-margin[0] : margin[0] + 1, -margin[1] : margin[1] + 1]
         return _PULL * ((side * x / spread[0]) ** 2 + (side * y / spread[1]) ** 2)
 
 
 def update_probability(before: float, features: Array) -> float:
-    """Probability that the object is seen, from that in the frame before and from the scores.
+    """Update the probability that the object is seen by the scores of a frame.
 
     Examples
     --------
@@ -154,11 +153,11 @@ def update_probability(before: float, features: Array) -> float:
     True
     """
     expected = before * _STAYS + (1.0 - before) * _RETURNS
-    return float(expit(logit(expected) + features @ _SEEN - logit(_BASE)))
+    return float(expit(logit(expected) + features @ _SEEN))
 
 
 def _compute_maps(frame: WindowFrame, pyramid: tuple[Pixels, ...]) -> list[Channels]:
-    """Channels of the whole frame at two sizes."""
+    """Compute the channels of the whole frame at two sizes."""
     height, width = pyramid[0].shape
     maps = []
     for growth in (1.0, 1.3):
@@ -171,7 +170,7 @@ def _compute_maps(frame: WindowFrame, pyramid: tuple[Pixels, ...]) -> list[Chann
 
 @compilation.compile_at_first_call(fastmath=True)
 def _correlate(region: Any, weights: Any, out: Any) -> None:
-    """Products of the weights with the region at all shifts."""
+    """Multiply the weights with the region at all shifts."""
     lines, n = weights.shape[0], weights.shape[1] * weights.shape[2]
     flat = weights.reshape(lines, n)
     rows = region.reshape(region.shape[0], region.shape[1] * region.shape[2])

@@ -40,7 +40,7 @@ class WindowFrame:
 
     @classmethod
     def around(cls, size: Array) -> WindowFrame:
-        """Windows for an object of this width and height."""
+        """Choose windows for an object of this width and height."""
         step = float(np.sqrt(size.prod() / _AREA))
         cells = np.clip(
             np.rint(_CONTEXT * size / (step * channels.CELL)), _LEAST_CELLS, _MOST_CELLS
@@ -48,25 +48,25 @@ class WindowFrame:
         return cls(size, step, (int(cells[1]), int(cells[0])))
 
     def get_size(self, pose: Array) -> Array:
-        """Width and height of the object, in pixels of the frame."""
+        """Return width and height of the object in pixels of the frame."""
         return np.asarray(self.size * np.exp(pose[2]))
 
     def get_step(self, pose: Array) -> float:
-        """Pixels of the frame per pixel of the window."""
+        """Return the pixels of the frame per pixel of the window."""
         return float(self.step * np.exp(pose[2]))
 
     def build_pyramid(self, frame: Pixels, pose: Array) -> tuple[Pixels, ...]:
-        """Halves of a frame, as windows of this size and a little larger ones need them."""
+        """Halve a frame as often as windows of this size and a little larger ones need."""
         return channels.build_pyramid(frame, channels.count_levels(2.0 * self.get_step(pose)))
 
     def compute(self, pyramid: tuple[Pixels, ...], pose: Array) -> Channels:
-        """Channels of the window at a pose."""
+        """Compute the channels of the window at a pose."""
         return self.compute_region(pyramid, pose, (0, 0))
 
     def compute_region(
         self, pyramid: tuple[Pixels, ...], pose: Array, margin: tuple[int, int]
     ) -> Channels:
-        """Channels of a window with this many more cells above and below, left and right."""
+        """Compute channels with this many more cells above and below, left and right."""
         shape = (self.shape[0] + 2 * margin[0], self.shape[1] + 2 * margin[1])
         return channels.compute_channels(
             pyramid, float(pose[0]), float(pose[1]), self.get_step(pose), shape
