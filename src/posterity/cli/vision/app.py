@@ -6,6 +6,7 @@ from posterity.cli import options as common
 from posterity.cli import outcome
 from posterity.cli.vision import (
     depth_options,
+    evaluate_command,
     label_commands,
     options,
     patch_commands,
@@ -140,7 +141,7 @@ def pose(
 def train_detector(
     patches: options.Patches = None,
     scenes: options.Scenes = None,
-    boxes: options.TrainingBoxes = None,
+    boxes: options.Boxes = None,
     images: options.Images = None,
     label: options.Label = None,
     out: options.DetectorOut = "detector.posterity",
@@ -200,44 +201,6 @@ def train_detector(
 
 
 @app.command()
-def evaluate(
-    boxes: options.Boxes,
-    model: options.Model = None,
-    opencv: options.OpenCV = None,
-    images: options.Images = None,
-    label: options.Label = None,
-    overlap: options.Overlap = 0.4,
-    min_size: options.MinSize = None,
-    prior: options.Prior = None,
-    out: options.ScoresOut = None,
-    draw: options.ScoresDraw = None,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Score a detector on images with known boxes: detection rate, false positives, reliability."""
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.cli.vision import evaluate as work
-
-        plan = work.EvaluateRequest(
-            boxes=boxes,
-            model=model,
-            opencv=opencv,
-            images=images,
-            label=label,
-            overlap=overlap,
-            min_size=min_size,
-            prior=prior,
-            out=out,
-            draw=draw,
-            jobs=jobs,
-            force=force,
-        )
-        work.run(plan, voice.OutputPrinter(json))
-
-
-@app.command()
 def walk(
     masks: walk_options.Masks = None,
     model: walk_options.WalkModel = None,
@@ -283,6 +246,7 @@ def demo(
         work.run(out, voice.OutputPrinter(json), force=force)
 
 
+app.command()(evaluate_command.evaluate)
 app.command("train-patches")(patch_commands.train_patches)
 app.command("classify-patches")(patch_commands.classify_patches)
 app.command("train-segmenter")(label_commands.train_segmenter)

@@ -85,6 +85,11 @@ class LabelReader:
     classes: ClassList
     void: frozenset[int]
 
+    @classmethod
+    def from_classes(cls, classes: ClassList, void: Sequence[int]) -> LabelReader:
+        """Leave out classes that are called void, and numbers that are not those of classes."""
+        return cls(classes, classes.void | frozenset(void) - classes.names.keys())
+
     def read(self, place: LabelledPlace) -> tuple[LabelledPlace, Pixels, NDArray[np.int32]]:
         """Read both files of a pair."""
         image = vision.read_image(place.image, "color")
@@ -130,7 +135,7 @@ def read_labelled_images(
         Numbers of pixels that are left out, beside classes that are called void.
     """
     known = class_lists.find_class_list(classes, label_folder)
-    reader = LabelReader(known, known.void | frozenset(void) - known.names.keys())
+    reader = LabelReader.from_classes(known, void)
     found, work = LabelledImages(known), reading.ImageReading()
     places = pair_places(folder, label_folder)
     for place, image, labels in work.read_all(reader.read, places, "Reading images"):

@@ -6,20 +6,20 @@ import typer
 
 from posterity.cli.options import FILES
 
+_LABELS = typer.Option(
+    "--labels",
+    metavar="DIR",
+    help="Folder of labels: for each image a picture of the same name up to the suffix, whose "
+    "gray values or palette are numbers of classes.",
+    show_default=False,
+)
+
 LabelledImages = Annotated[
     str,
     typer.Option("--images", metavar="DIR", help="Folder of images.", show_default=False),
 ]
-Labels = Annotated[
-    str,
-    typer.Option(
-        "--labels",
-        metavar="DIR",
-        help="Folder of labels: for each image a picture of the same name up to the suffix, whose "
-        "gray values or palette are numbers of classes.",
-        show_default=False,
-    ),
-]
+Labels = Annotated[str, _LABELS]
+KnownLabels = Annotated[str | None, _LABELS]
 ClassFile = Annotated[
     str | None,
     typer.Option(

@@ -133,19 +133,10 @@ Draw = Annotated[
     ),
 ]
 Boxes = Annotated[
-    str,
-    typer.Option(
-        "--boxes",
-        help="Known boxes: a table with the columns image, x, y, w, h and optionally label, or a "
-        "COCO file (.json).",
-        show_default=False,
-    ),
-]
-TrainingBoxes = Annotated[
     str | None,
     typer.Option(
         "--boxes",
-        help="Known boxes instead of patches: a table with the columns image, x, y, w, h and "
+        help="Known boxes: a table with the columns image, x, y, w, h and "
         "optionally label, or a COCO file (.json).",
         show_default=False,
     ),
@@ -164,35 +155,6 @@ Label = Annotated[
     str | None,
     typer.Option(
         "--label", help="Use only boxes with this label. Default: all boxes.", show_default=False
-    ),
-]
-Overlap = Annotated[
-    float,
-    typer.Option(
-        "--overlap",
-        min=0.01,
-        max=1.0,
-        help="A box is right if it shares at least this part of its area with a known box "
-        "(intersection over union).",
-    ),
-]
-ScoresOut = Annotated[
-    str | None,
-    typer.Option(
-        "--out",
-        "-o",
-        help="File to write the scores to: .json for all, .csv for the curve.",
-        rich_help_panel=FILES,
-        show_default=False,
-    ),
-]
-ScoresDraw = Annotated[
-    str | None,
-    typer.Option(
-        "--draw",
-        help="File to write a picture of detection rate and reliability to, such as scores.png.",
-        rich_help_panel=FILES,
-        show_default=False,
     ),
 ]
 Patches = Annotated[

@@ -1,6 +1,6 @@
 """``posterity vision train-patches``: learn the classes of small images from a folder of each."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +8,12 @@ import numpy as np
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from posterity import persistence, tables, vision
+from posterity import persistence, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
-from posterity.cli.vision import detectors
-from posterity.cli.vision.reading import ImageReading
+from posterity.cli.vision import detectors, patch_folders
 from posterity.cli.vision.tally import count_things
 from posterity.cli.voice import OutputPrinter
-from posterity.vision import patches
 from posterity.vision.integrals import Pixels
 
 
@@ -31,20 +29,11 @@ class TrainPatchesRequest:
     force: bool
 
 
-@dataclass
-class _LabelledPatches:
-    """Patches of one size, and the class of each."""
-
-    patches: list[Pixels] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
-    work: ImageReading = field(default_factory=ImageReading)
-
-
 def run(plan: TrainPatchesRequest, voice: OutputPrinter) -> None:
     """Read the images, test on a part of them, learn from all, and save the classifier."""
     detectors.require_pillow()
     outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.folder,))
-    found = _read_folder(plan)
+    found = patch_folders.read_patches(plan.folder, plan.size)
     X, y = np.stack(found.patches), np.array(found.labels)
     names, counts = np.unique(y, return_counts=True)
     if len(names) < 2 or counts.min() < 2:
@@ -76,29 +65,6 @@ def run(plan: TrainPatchesRequest, voice: OutputPrinter) -> None:
     )
     if failed:
         outcome.print_error(f"{failed:,} images could not be read and are left out.")
-
-
-def _read_folder(plan: TrainPatchesRequest) -> _LabelledPatches:
-    """Read the images of each subfolder, brought to one size."""
-    folder = Path(plan.folder)
-    classes = sorted(p for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
-    if len(classes) < 2:
-        raise tables.TableError(
-            f"{plan.folder} is not a folder with one subfolder of images for each class."
-        )
-    found = _LabelledPatches()
-    for place in classes:
-
-        def read(path: Path) -> Pixels:
-            return patches.stack_gray_patches([vision.read_image(path)], plan.size)[0]
-
-        paths = list(vision.list_images(place))
-        for patch in found.work.read_all(read, paths, f"Reading {place.name}"):
-            found.patches.append(patch)
-            found.labels.append(place.name)
-    if not found.patches:
-        raise tables.TableError(f"No image of {plan.folder} can be read.")
-    return found
 
 
 def _build_model(plan: TrainPatchesRequest) -> vision.PatchClassifier:
