@@ -265,7 +265,7 @@ def describe_model(model: TextonSegmenter) -> dict[str, Any]:
         "held_out_percent": 100.0 * model.held_out_score_,
         "held_out_log_score": model.held_out_log_score_,
         "log_scores_smooth_and_alone": model.smoothing_log_scores_,
-        "random_field": vars(model.random_field_),
+        "random_field": {k: v for k, v in vars(model.random_field_).items() if k != "affinities"},
     }
 
 

@@ -19,12 +19,13 @@ from posterity.trees.boosting.grown import TreeRules
 from posterity.vision import pixel_boosting, pixel_rows
 from posterity.vision.interpolation import Map
 from posterity.vision.labelled_pictures import LabelledPictures
-from posterity.vision.random_field import LabelledField, RandomField
+from posterity.vision.random_field import RandomField
+from posterity.vision.random_field_learning import LabelledField, learn_random_field
 from posterity.vision.texton_bank import EVERY, DescribedPicture, TextonBank
 from posterity.vision.texton_rectangles import TextonRectangles
 
 _BOOK_IMAGES = 200  # from which textons are learned
-_FIELD_IMAGES = 40  # from which the random field is learned
+_FIELD_IMAGES = 400  # from which the random field is learned
 _DIRECTIONS = 5  # of outputs, by which tests are chosen
 _LEAST_P = 1e-7  # of a class at a pixel: single precision knows less than that from 0
 
@@ -35,11 +36,11 @@ class TextonSegmenter(BaseEstimator):
     Pixels are described by filters and sorted into textons: typical textures, colours and
     gradients. Each test of a tree counts one texton in a rectangle beside the pixel, so that
     layout and context count. All classes share trees, which are added to a softmax; tests are
-    drawn anew for every tree. A random field then smooths the probabilities where the image is
-    smooth.
+    drawn anew for every tree. A random field then lets pixels of similar colours agree, and favours
+    classes that occur together.
 
     Several sums of trees are trained, each without a part of the images. These images say when to
-    stop, how sure probabilities may be, and how strongly to smooth.
+    stop, how sure probabilities may be, and how strongly pixels and classes agree.
 
     Parameters
     ----------
@@ -93,13 +94,13 @@ class TextonSegmenter(BaseEstimator):
     calibration_ : ClassCalibration
         How sure they may be.
     random_field_ : RandomField
-        How strongly neighbours agree.
+        How strongly pixels agree, and which classes occur together.
     held_out_score_, held_out_log_score_ : float
         Accuracy and mean log probability at pixels of images that a sum has not seen, before
         smoothing.
     smoothing_log_scores_ : list of float
-        Mean log probability with and without smoothing, at pixels of some of these images; only
-        with ``smooth=True``.
+        Mean log probability with and without smoothing, at pixels of these images, each smoothed by
+        a field that was learned from the other folds; only with ``smooth=True``.
     n_estimators_ : list of int
         Number of trees of each sum.
 
@@ -212,8 +213,8 @@ class TextonSegmenter(BaseEstimator):
         self.n_estimators_ = [trees.n_trees for trees in found.sums]
         self.random_field_ = RandomField()
         if self.smooth:
-            fields = list(self._predict_held_out(pictures, folds, found.sums, rng))
-            self.random_field_, *self.smoothing_log_scores_ = RandomField.learn(fields)
+            fields = self._predict_held_out(pictures, folds, found.sums, rng)
+            self.random_field_, *self.smoothing_log_scores_ = learn_random_field(fields, rng)
         return self
 
     def predict_proba(self, image: Any) -> Map:
@@ -298,7 +299,8 @@ class TextonSegmenter(BaseEstimator):
             at = described.grids.label_samples(labels)
             numbers = np.minimum(np.searchsorted(self.classes_, at), len(self.classes_) - 1)
             known = self.classes_[numbers] == at
-            yield LabelledField(log_p, described.planes, np.where(known, numbers, -1))
+            at = np.where(known, numbers, -1)
+            yield LabelledField(log_p, described.planes, at, int(folds[n]))
 
 
 def measure_entropy(p: Map) -> Map:
