@@ -1,7 +1,9 @@
 """Classes of pixels in photographs: MSRC-21, standard split, all test images at full size.
 
 ``python -m benchmarks.vision_segmentation`` trains, measures and writes the results. With
-``--model FILE``, the segmenter is saved there, and is not trained again if the file exists.
+``--model FILE``, the segmenter is saved there, and is not trained again if the file exists. With
+``--no-peer``, LightGBM is not trained again, and keeps its row of the last results: its textons
+and weights depend on the seed alone.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ ARCHIVE = Path(__file__).parents[2] / "shared/data/vision/msrc21.zip"
 LEFT_OUT = ("void", "horse", "mountain")  # as is usual: they have too few pixels
 SKIPPED = 255
 MACHINE = ("blas", "blas_threads", "warnings")
+PEER = "LightGBM on 400 shares of textons"
+LAST = Path(__file__).parent / "results/vision_segmentation.json"
 N_COUNTS = 400  # columns of the peer's table
 PEER_PIXELS = 60  # of each image
 NOTE = (
@@ -191,7 +195,7 @@ def get_segmenter(kept: Path | None, quick: bool) -> tuple[TextonSegmenter, dict
     return model, numbers
 
 
-def score_all(model: TextonSegmenter, peer: Counts, quick: bool) -> list[dict[str, float]]:
+def score_all(model: TextonSegmenter, peer: Counts | None, quick: bool) -> list[dict[str, float]]:
     """Scores with and without smoothing, and of the peer; all share textons, which are timed."""
     images, labels = read_split("test", every=32 if quick else 1)
     smooth, alone, other = (Scores.start(model.classes_) for _ in range(3))
@@ -202,16 +206,13 @@ def score_all(model: TextonSegmenter, peer: Counts, quick: bool) -> list[dict[st
         q, smoothing = time_answer(
             lambda d=described, x=log_p: model.random_field_.smooth(x, d.planes)
         )
-        p, table = time_answer(lambda d=described: peer.predict_samples(d))
-        answers = (
-            (smooth, q, trees + smoothing),
-            (alone, np.exp(log_p), trees),
-            (other, p, table),
-        )
+        answers = [(smooth, q, trees + smoothing), (alone, np.exp(log_p), trees)]
+        if peer is not None:
+            answers.append((other, *time_answer(lambda d=described: peer.predict_samples(d))))
         for scores, answer, seconds in answers:
             whole, last = time_answer(lambda d=described, x=answer: spread_answer(d, x))
             scores.add(whole, own, first + seconds + last)
-    return [scores.summarise() for scores in (smooth, alone, other)]
+    return [scores.summarise() for scores in (smooth, alone, other) if scores.right]
 
 
 def spread_answer(described: DescribedPicture, p: Array) -> Array:
@@ -227,12 +228,14 @@ def time_answer(answer: Callable[[], Any]) -> tuple[Any, float]:
     return found, time.process_time() - start
 
 
-def run(options: Options, kept: Path | None = None) -> None:
+def run(options: Options, kept: Path | None = None, peer: bool = True) -> None:
     """Train both, and score them on all test images."""
     measured = worker.run_after_warm_up(
-        int, lambda: measure(kept, options.quick, options.console), options.threads
+        int, lambda: measure(kept, options.quick, options.console, peer), options.threads
     )
     runs = [run | {k: measured[k] for k in MACHINE} for run in measured["runs"]]
+    if not peer:
+        runs.append(read_last_run(PEER))
     task = {"name": "MSRC-21", "parameters": measured["parameters"], "runs": runs}
     title = "Classes of pixels in photographs"
     described = machine.describe()
@@ -240,21 +243,33 @@ def run(options: Options, kept: Path | None = None) -> None:
     report.publish(result, page(result), options)
 
 
-def measure(kept: Path | None, quick: bool, console: Console) -> dict[str, Any]:
+def measure(kept: Path | None, quick: bool, console: Console, has_peer: bool) -> dict[str, Any]:
     """Rows of the table, and the parameters of the segmenter."""
     model, numbers = get_segmenter(kept, quick)
     console.print(f"held out: {model.held_out_score_:.4f}, {model.held_out_log_score_:.4f}")
+    peer, fitted = fit_peer(model, quick) if has_peer else (None, {})
+    scores = score_all(model, peer, quick)
+    names = ("posterity", "posterity, smooth=False", PEER)
+    runs = [
+        {"contender": name, **times, **score}
+        for name, times, score in zip(names, (numbers, {}, fitted), scores, strict=False)
+    ]
+    return {"runs": runs, "parameters": describe_model(model)}
+
+
+def fit_peer(model: TextonSegmenter, quick: bool) -> tuple[Counts, dict[str, float]]:
+    """LightGBM on textons of the segmenter, and the seconds that its training took."""
     start = time.process_time()
     images, labels = read_split("train", "val", every=12 if quick else 1)
     peer = Counts(model.bank_, model.family_).fit(images, labels, 10 if quick else PEER_PIXELS)
-    fitted = {"fit_cpu_s": time.process_time() - start}
-    smooth, alone, other = score_all(model, peer, quick)
-    runs = [
-        {"contender": "posterity", **numbers, **smooth},
-        {"contender": "posterity, smooth=False", **alone},
-        {"contender": "LightGBM on 400 shares of textons", **fitted, **other},
-    ]
-    return {"runs": runs, "parameters": describe_model(model)}
+    return peer, {"fit_cpu_s": time.process_time() - start}
+
+
+def read_last_run(contender: str) -> dict[str, Any]:
+    """The row of a contender in the last results."""
+    (task,) = json.loads(LAST.read_text())["tasks"]
+    found: dict[str, Any] = next(run for run in task["runs"] if run["contender"] == contender)
+    return found
 
 
 def describe_model(model: TextonSegmenter) -> dict[str, Any]:
@@ -294,9 +309,10 @@ def page(result: dict[str, Any]) -> str:
 def main(
     model: Annotated[Path | None, typer.Option(help="Where the segmenter is kept.")] = None,
     quick: Annotated[bool, typer.Option(help="A few images and trees: a rehearsal.")] = False,
+    peer: Annotated[bool, typer.Option(help="Whether LightGBM is measured again.")] = True,
 ) -> None:
     """Train, and score on all test images."""
-    run(Options(threads=1, quick=quick, console=Console()), kept=model)
+    run(Options(threads=1, quick=quick, console=Console()), kept=model, peer=peer)
 
 
 if __name__ == "__main__":

@@ -21,9 +21,11 @@ Field = NDArray[np.float32]
 
 _SIDE = 4  # pixels of the grid along the side of a block
 _MOST_BLOCKS = 2000  # of an image; blocks of larger images are larger
-_SWEEPS = 2
 _ROWS_AT_ONCE = 4096  # pixels whose pairs are in memory together
 _LEAST_LOG_P = -12.0  # of a pixel: what is less probable may be a wrong label
+
+SWEEPS = 2
+"""Number of updates of mean field; the last one is that of pixels, the others are of blocks."""
 
 
 class FieldBlocks(NamedTuple):
@@ -77,7 +79,7 @@ class RandomField:
     >>> log_p[4, 4] = np.log([0.4, 0.6])  # one pixel that disagrees with all others
     >>> gray = np.zeros((9, 9, 3), dtype=np.float32)
     >>> RandomField(agreement=2.0).smooth(log_p, gray)[4, 4].round(2)
-    array([0.67, 0.33], dtype=float32)
+    array([0.72, 0.28], dtype=float32)
     """
 
     own: float = 1.0
@@ -98,7 +100,7 @@ class RandomField:
         """
         own = normalise_pixels(log_p)
         blocks = FieldBlocks.from_pixels(own, planes)
-        q = self.find_mean_field(blocks, _SWEEPS - 1)
+        q = self.find_mean_field(blocks, SWEEPS - 1)
         flat, colors = own.reshape(-1, own.shape[-1]), planes.reshape(-1, 3)
         found = np.empty_like(flat)
         for first in range(0, len(flat), _ROWS_AT_ONCE):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ _WIDTHS = (3.0, 5.0, 8.0, 12.0)
 _PRECISIONS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of affinities, in the log score of an image
 _SCALE = 4.0  # of affinities in the search: those of pairs of small shares are large
 _MAX_ITER = 80
+_ROUNDS = 3  # of strengths and mean field
 _LEAST_GAIN = 1e-6  # in the mean log score of a pixel
 
 
@@ -34,11 +35,11 @@ class LabelledField(NamedTuple):
 
 
 class LearnedField(NamedTuple):
-    """A random field, and mean log-probabilities of pixels with and without it."""
+    """A random field, and mean log-probabilities of pixels of folds that are left out."""
 
     field: RandomField
-    score: float
-    alone: float
+    score: float  # after one sweep of a field that was learned from other folds
+    alone: float  # without a field
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +73,7 @@ class _DrawnPixels:
 class _Terms:
     """What the activations of drawn pixels are linear in, given the distributions of blocks."""
 
-    parts: tuple[Array, Array, Array]  # (n, C) each: own, pooled and agreement
+    parts: tuple[Field, Field, Field]  # (n, C) each: own, pooled and agreement
     shares: Array  # (N, C), mean distribution of the blocks of each image
     images: NDArray[np.intp]  # (n,), image of each pixel
     labels: NDArray[np.int64]  # (n,)
@@ -108,67 +109,60 @@ class _Terms:
             weights=self.weights[rows],
         )
 
-    def activate(self, field: RandomField) -> Array:
-        """Activations (n, C) of the pixels."""
-        strengths = (field.own, field.pooled, field.agreement)
-        activations = sum(w * part for w, part in zip(strengths, self.parts, strict=True))
+    def find_log_p(self, field: RandomField) -> NDArray[Any]:
+        """Log-probabilities (n, C) of the pixels after a sweep."""
+        own, pooled, agreement = self.parts
+        activations = field.own * own + field.pooled * pooled + field.agreement * agreement
         if field.affinities is not None:
             activations = activations + (self.shares @ field.affinities)[self.images]
-        found: Array = np.asarray(activations)
-        return found
+        log_p: NDArray[Any] = log_softmax(activations, axis=1)
+        return log_p
 
     def score(self, field: RandomField) -> float:
-        """Mean log-probability of a pixel."""
-        log_p = log_softmax(self.activate(field), axis=1)
-        return float(np.average(log_p[np.arange(len(log_p)), self.labels], weights=self.weights))
+        """Mean log-probability of the labels of the pixels."""
+        return self._average(self.find_log_p(field))
 
-    def evaluate(self, field: RandomField) -> tuple[float, Array, Array]:
+    def differentiate_score(self, field: RandomField) -> tuple[float, Array, Array]:
         """The score, and its gradient by the three strengths and by the affinities (C, C)."""
-        log_p = log_softmax(self.activate(field), axis=1)
-        rows = np.arange(len(log_p))
-        score = float(np.average(log_p[rows, self.labels], weights=self.weights))
+        log_p = self.find_log_p(field)
         off = -np.exp(log_p)
-        off[rows, self.labels] += 1.0
+        off[np.arange(len(off)), self.labels] += 1.0
         off *= (self.weights / np.sum(self.weights))[:, None]
-        by_strength = np.array([np.vdot(off, part) for part in self.parts])
         by_image = np.zeros_like(self.shares)
         np.add.at(by_image, self.images, off)
-        by_affinity = self.shares.T @ by_image
-        return score, by_strength, by_affinity
+        by_strength = np.array([np.vdot(off, part) for part in self.parts])
+        return self._average(log_p), by_strength, self.shares.T @ by_image
 
     def fit(self, start: RandomField, precision: float | None) -> RandomField:
         """The field of the largest score, less the prior of affinities; None: there are none.
 
         The problem is convex, because activations are linear in all strengths.
         """
-        n_classes = self.shares.shape[1]
-        share = (precision or 0.0) / len(np.unique(self.images))
-        affinities = np.zeros((n_classes, n_classes))
-        x0 = np.concatenate(
-            [
-                [start.own, start.pooled, start.agreement],
-                [] if precision is None else affinities.ravel(),
-            ]
-        )
+        n_affinities = 0 if precision is None else self.shares.shape[1] ** 2
+        penalty = (precision or 0.0) / len(np.unique(self.images))
 
         def lose(x: Array) -> tuple[float, Array]:
             field = _unpack(x, start.width)
-            score, by_strength, by_affinity = self.evaluate(field)
+            score, by_strength, by_affinity = self.differentiate_score(field)
             if field.affinities is None:
                 return -score, -by_strength
-            penalty = 0.5 * share * float(np.sum(field.affinities**2))
-            slope = share * field.affinities - by_affinity
-            return penalty - score, np.concatenate(
-                [-by_strength, (_SCALE * (slope + slope.T)).ravel()]
-            )
+            slope = penalty * field.affinities - by_affinity
+            loss = 0.5 * penalty * float(np.sum(field.affinities**2)) - score
+            return loss, np.concatenate([-by_strength, (_SCALE * (slope + slope.T)).ravel()])
 
+        x0 = np.array([start.own, start.pooled, start.agreement, *np.zeros(n_affinities)])
         best = optimize.minimise_lbfgs(
             lose, x0, max_iter=_MAX_ITER, least_gain=_LEAST_GAIN, announce=False
         )
         return _unpack(best.x, start.width)
 
+    def _average(self, log_p: NDArray[Any]) -> float:
+        own = log_p[np.arange(len(log_p)), self.labels]
+        return float(np.average(own, weights=self.weights))
+
 
 def _unpack(x: Array, width: float) -> RandomField:
+    """The field of three strengths, and of the affinities if there are any."""
     own, pooled, agreement = x[:3].tolist()
     if len(x) == 3:
         return RandomField(own, pooled, agreement, width)
@@ -180,10 +174,10 @@ def _unpack(x: Array, width: float) -> RandomField:
 def learn_random_field(fields: Iterable[LabelledField], rng: np.random.Generator) -> LearnedField:
     """The field of the best log score of held-out images, and its scores.
 
-    Strengths maximise the log score of pixels after a sweep, which is concave in them; sweep after
-    sweep. The width of colours has the best score without affinities. The precision of the prior of
-    affinities has the best score of folds that are left out. Where smoothing does not raise that
-    score, there is none.
+    Given the distributions of blocks, the log score of pixels is concave in all strengths. So
+    strengths and mean field take turns. The width of colours has the best score without affinities,
+    and the precision of the prior of affinities the best score of folds that are left out, after
+    one sweep. Where smoothing does not raise that score, there is none.
 
     Parameters
     ----------
@@ -208,28 +202,29 @@ def learn_random_field(fields: Iterable[LabelledField], rng: np.random.Generator
     True
     """
     drawn = [x for x in (_DrawnPixels.draw(one, rng) for one in fields) if len(x.labels)]
-    alone = RandomField()
+    if not drawn:
+        return LearnedField(RandomField(), np.nan, np.nan)
+    start, terms = _fit_width(drawn)
+    precision, score = _choose_precision(terms, start)
+    alone = terms.score(RandomField())
+    if score <= alone:
+        return LearnedField(RandomField(), alone, alone)
+    return LearnedField(_fit_sweeps(drawn, terms, start, precision), score, alone)
+
+
+def _fit_width(drawn: Sequence[_DrawnPixels]) -> tuple[RandomField, _Terms]:
+    """The field without affinities whose width has the best score, and its terms."""
     qs = [np.exp(x.blocks.log_p) for x in drawn]
-    fits = [
-        _Terms.compute(drawn, qs, width).fit(replace(alone, width=width), None) for width in _WIDTHS
+    terms = [_Terms.compute(drawn, qs, width) for width in _WIDTHS]
+    fields = [
+        own.fit(RandomField(width=width), None) for own, width in zip(terms, _WIDTHS, strict=True)
     ]
-    terms = [_Terms.compute(drawn, qs, one.width) for one in fits]
-    scores = [own.score(one) for own, one in zip(terms, fits, strict=True)]
+    scores = [own.score(field) for own, field in zip(terms, fields, strict=True)]
     best = int(np.argmax(scores))
-    field, own = fits[best], terms[best]
-    precision = _choose_precision(own, field)
-    field = own.fit(field, precision)
-    for _ in range(1, random_field._SWEEPS):
-        qs = [field.find_mean_field(x.blocks, 1) for x in drawn]
-        own = _Terms.compute(drawn, qs, field.width)
-        field = own.fit(field, precision)
-    score, without = _cross_validate(own, field, precision), own.score(alone)
-    if score <= without:
-        return LearnedField(alone, without, without)
-    return LearnedField(field, score, without)
+    return fields[best], terms[best]
 
 
-def _choose_precision(terms: _Terms, start: RandomField) -> float | None:
+def _choose_precision(terms: _Terms, start: RandomField) -> tuple[float | None, float]:
     """Relax the prior of affinities for as long as the score of left-out folds rises."""
     best, reached = None, _cross_validate(terms, start, None)
     for precision in _PRECISIONS:
@@ -237,7 +232,7 @@ def _choose_precision(terms: _Terms, start: RandomField) -> float | None:
         if score <= reached:
             break
         best, reached = precision, score
-    return best
+    return best, reached
 
 
 def _cross_validate(terms: _Terms, start: RandomField, precision: float | None) -> float:
@@ -250,3 +245,19 @@ def _cross_validate(terms: _Terms, start: RandomField, precision: float | None) 
         rest, own = terms.select(terms.folds != fold), terms.select(terms.folds == fold)
         total += float(np.sum(own.weights)) * own.score(rest.fit(start, precision))
     return total / float(np.sum(terms.weights))
+
+
+def _fit_sweeps(
+    drawn: Sequence[_DrawnPixels], terms: _Terms, field: RandomField, precision: float | None
+) -> RandomField:
+    """Fit strengths to the mean field that the last ones lead to, and return the best ones.
+
+    The score of strengths is that of their own mean field, from its first sweep to its last.
+    """
+    found: list[tuple[float, RandomField]] = []
+    for _ in range(_ROUNDS):
+        field = terms.fit(field, precision)
+        qs = [field.find_mean_field(x.blocks, random_field.SWEEPS - 1) for x in drawn]
+        terms = _Terms.compute(drawn, qs, field.width)
+        found.append((terms.score(field), field))
+    return max(found, key=lambda pair: pair[0])[1]

@@ -100,7 +100,7 @@ class TextonSegmenter(BaseEstimator):
         smoothing.
     smoothing_log_scores_ : list of float
         Mean log probability with and without smoothing, at pixels of these images, each smoothed by
-        a field that was learned from the other folds; only with ``smooth=True``.
+        one sweep of a field that was learned from the other folds; only with ``smooth=True``.
     n_estimators_ : list of int
         Number of trees of each sum.
 
