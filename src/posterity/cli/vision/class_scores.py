@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -197,24 +197,5 @@ def find_ratio_error(sums: Array, sizes: Array) -> float:
     return float(np.sqrt(np.sum(off**2) * n / (n - 1)) / np.sum(sizes))
 
 
-def format_share(share: float | None) -> str:
-    """Format a share in percent; a dash if there is none."""
-    return "-" if share is None else f"{100.0 * share:.1f} %"
-
-
 def _divide(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def join_sentences(scores: ClassScores) -> Iterable[str]:
-    """Yield the scores of all classes as sentences."""
-    doubt = "" if scores.accuracy_error is None else f" +- {100.0 * scores.accuracy_error:.1f}"
-    yield (
-        f"Accuracy {100.0 * scores.accuracy:.1f}{doubt} %, mean over classes "
-        f"{100.0 * scores.class_accuracy:.1f} %."
-    )
-    yield (
-        f"Log score {scores.log_score:.3f}; by class frequencies alone "
-        f"{scores.baseline_log_score:.3f}."
-    )
-    yield f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}."

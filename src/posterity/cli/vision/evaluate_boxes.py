@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from posterity import displays, progress, tables, vision
+from posterity import displays, tables, vision
 from posterity.arrays import Array
-from posterity.cli import outcome
-from posterity.cli.vision import detectors, labelled, parallel, results
+from posterity.cli.vision import detectors, labelled
 from posterity.cli.vision.evaluate_request import EvaluateRequest
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.vision.windows import calibration
@@ -73,7 +72,7 @@ def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     detector.set_params(n_jobs=1)
     reader = labelled.LabelledReader(labelled.find_folder(boxes, plan.images), detector.channels)
     search = _Search(detector, reader, plan.overlap)
-    found, failed = _search_all(search, known, detectors.count_jobs(plan.jobs))
+    found, failed = plan.compare_all(search, known, "Searching")
     if not sum(some.n_objects for some in found):
         raise tables.TableError(
             f"{boxes}: no object can be looked for, because no image with a box was read."
@@ -113,24 +112,6 @@ class _Search:
         rank = found.score
         right = calibration.match_boxes(found.boxes, rank, read.boxes, self.overlap)
         return _Found(found.probability, rank, right, len(read.boxes))
-
-
-def _search_all(
-    search: _Search, known: tuple[tables.LabelledImage, ...], jobs: int
-) -> tuple[list[_Found], int]:
-    """Return what is found in each image, and how many images cannot be read."""
-    found: list[_Found] = []
-    n_failed = 0
-    work = parallel.map_in_order(search, known, jobs)
-    for result in progress.track(
-        work, description="Searching", total=len(known), unit="images", size=lambda _: 1
-    ):
-        if isinstance(result, str):
-            n_failed += 1
-            outcome.print_error(results.make_printable(result))
-        elif result is not None:
-            found.append(result)
-    return found, n_failed
 
 
 def _score(found: list[_Found]) -> _Scores:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import persistence, progress, tables, vision
-from posterity.cli import outcome
+from posterity import persistence, tables, vision
 from posterity.cli.outcome import ModelError
-from posterity.cli.vision import (
-    class_lists,
-    class_scores,
-    detectors,
-    label_images,
-    parallel,
-    patch_folders,
-    results,
-)
+from posterity.cli.vision import class_lists, label_images, patch_folders
 from posterity.cli.vision.class_scores import ClassCounts, ClassScores
 from posterity.cli.vision.evaluate_request import EvaluateRequest
 from posterity.cli.vision.label_images import VOID, LabelledPlace, LabelReader
@@ -38,8 +29,8 @@ def score_pixels(plan: EvaluateRequest, voice: OutputPrinter, noun: str) -> None
     known = class_lists.find_class_list(plan.classes, str(plan.labels))
     _compare_names(plan, model, known)
     places = label_images.pair_places(str(plan.images), str(plan.labels))
-    comparing = _Comparison(model, LabelReader.from_classes(known, plan.void))
-    counts, failed = _compare_all(comparing, places, detectors.count_jobs(plan.jobs))
+    compare = _Comparison(model, LabelReader.from_classes(known, plan.void))
+    counts, failed = plan.compare_all(compare, places, "Labelling")
     if not counts:
         raise tables.TableError(f"No image of {plan.images} has labels in {plan.labels} to score.")
     scores = ClassScores.from_counts(counts, model.names_, "pixels")
@@ -109,24 +100,6 @@ def _compare_names(plan: EvaluateRequest, model: PixelModel, known: class_lists.
             )
 
 
-def _compare_all(
-    compare: _Comparison, places: Sequence[LabelledPlace], jobs: int
-) -> tuple[list[ClassCounts], int]:
-    """Return the counts of each image with labels, and how many images cannot be read."""
-    counts: list[ClassCounts] = []
-    n_failed = 0
-    work = parallel.map_in_order(compare, places, jobs)
-    for result in progress.track(
-        work, description="Labelling", total=len(places), unit="images", size=lambda _: 1
-    ):
-        if isinstance(result, str):
-            n_failed += 1
-            outcome.print_error(results.make_printable(result))
-        elif result is not None:
-            counts.append(result)
-    return counts, n_failed
-
-
 def _report(plan: EvaluateRequest, scores: ClassScores, failed: int, voice: OutputPrinter) -> None:
     """Write the scores and print them."""
     inputs = {"model": plan.model, "images": plan.images, "labels": plan.labels, "failed": failed}
@@ -134,12 +107,30 @@ def _report(plan: EvaluateRequest, scores: ClassScores, failed: int, voice: Outp
     columns, rows = scores.tabulate()
     plan.write(answer, (columns, rows), scores.draw)
     shown = [
-        (name, f"{n:,}", *(class_scores.format_share(share) for share in shares))
-        for name, n, *shares in rows
+        (name, f"{n:,}", *(_format_share(share) for share in shares)) for name, n, *shares in rows
     ]
     title = f"{answer[f'n_{scores.noun}']:,} {scores.noun}" + (
         f" of {scores.n_images:,} images" if scores.noun != "images" else ""
     )
     voice.table(title, [column.replace("_", " ") for column in columns], shown)
-    voice.say(*class_scores.join_sentences(scores))
+    voice.say(*_describe_scores(scores))
     plan.conclude(voice, answer)
+
+
+def _format_share(share: float | None) -> str:
+    """Format a share in percent; a dash if there is none."""
+    return "-" if share is None else f"{100.0 * share:.1f} %"
+
+
+def _describe_scores(scores: ClassScores) -> Iterator[str]:
+    """Yield the scores of all classes as sentences."""
+    doubt = "" if scores.accuracy_error is None else f" +- {100.0 * scores.accuracy_error:.1f}"
+    yield (
+        f"Accuracy {100.0 * scores.accuracy:.1f}{doubt} %, mean over classes "
+        f"{100.0 * scores.class_accuracy:.1f} %."
+    )
+    yield (
+        f"Log score {scores.log_score:.3f}; by class frequencies alone "
+        f"{scores.baseline_log_score:.3f}."
+    )
+    yield f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}."

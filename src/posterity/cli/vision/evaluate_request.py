@@ -8,17 +8,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from posterity import files
+from posterity import files, progress
 from posterity.cli import outcome, outputs
-from posterity.cli.vision import results
+from posterity.cli.vision import detectors, parallel, results
 from posterity.cli.voice import OutputPrinter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _PICTURES = (".png", ".jpg", ".pdf", ".svg")
 
@@ -84,6 +87,41 @@ class EvaluateRequest:
                 option = name.replace("_", "-")
                 raise typer.BadParameter(f"--{option} has no meaning for a {noun}; leave it out.")
 
+    def compare_all(
+        self, compare: Callable[[T], R | str | None], items: Sequence[T], description: str
+    ) -> tuple[list[R], int]:
+        """Compare what a model finds in images with what is known of them.
+
+        Parameters
+        ----------
+        compare : callable
+            Returns what is found, None for an image that does not count, or a sentence for one
+            that cannot be read.
+        items : sequence
+            Images.
+        description : str
+            What is done, for the progress bar.
+
+        Returns
+        -------
+        found : list
+            What was found in the images that count.
+        n_failed : int
+            Number of images that cannot be read.
+        """
+        found: list[R] = []
+        n_failed = 0
+        work = parallel.map_in_order(compare, items, detectors.count_jobs(self.jobs))
+        for result in progress.track(
+            work, description=description, total=len(items), unit="images", size=_count_one
+        ):
+            if isinstance(result, str):
+                n_failed += 1
+                outcome.print_error(results.make_printable(result))
+            elif result is not None:
+                found.append(result)
+        return found, n_failed
+
     def write(
         self,
         answer: dict[str, Any],
@@ -117,6 +155,10 @@ class EvaluateRequest:
         if answer["failed"]:
             outcome.print_error(f"{answer['failed']:,} images could not be read and are left out.")
             raise typer.Exit(outcome.DATA)
+
+
+def _count_one(result: object) -> int:
+    return 1
 
 
 def _format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,8 +1,71 @@
 """Subcommands of ``posterity vision`` that label pixels, and those that learn to."""
 
+from collections.abc import Callable
+
 from posterity.cli import options as common
 from posterity.cli import outcome
 from posterity.cli.vision import label_options, options
+
+_UNREADABLE = "Files that cannot be read are reported and skipped; the exit code is then 3."
+
+
+def _build_command(class_name: str, trained_by: str, help_text: str) -> Callable[..., None]:
+    """Build the subcommand that labels pixels with a model of a class.
+
+    Parameters
+    ----------
+    class_name : str
+        Class of ``posterity.vision``.
+    trained_by : str
+        Subcommand that trains such models.
+    help_text : str
+        First sentence of the help.
+    """
+
+    def label(
+        inputs: label_options.LabelInputs,
+        model: label_options.PixelModel = None,
+        out: label_options.LabelsOut = None,
+        doubt: label_options.Doubt = None,
+        probabilities: label_options.Probabilities = None,
+        classes: label_options.ClassColors = None,
+        jobs: options.Jobs = None,
+        force: common.Force = False,
+        json: common.Json = False,
+    ) -> None:
+        with outcome.report_errors():
+            from posterity import vision
+            from posterity.cli import voice
+            from posterity.cli.vision import label_pixels
+
+            plan = label_pixels.LabelRequest(
+                inputs=tuple(inputs),
+                model=model,
+                out=out,
+                doubt=doubt,
+                probabilities=probabilities,
+                classes=classes,
+                jobs=jobs,
+                force=force,
+                kind=getattr(vision, class_name),
+                command=trained_by,
+            )
+            label_pixels.run(plan, voice.OutputPrinter(json))
+
+    label.__doc__ = f"{help_text}\n\n{_UNREADABLE}"
+    return label
+
+
+segment = _build_command(
+    "TextonSegmenter",
+    "train-segmenter",
+    "Label every pixel of photographs, with a probability for every class.",
+)
+surfaces = _build_command(
+    "SurfaceLayout",
+    "train-surfaces",
+    "Label the surfaces of scenes, with a probability for every pixel.",
+)
 
 
 def train_surfaces(
@@ -36,41 +99,6 @@ def train_surfaces(
         jobs = detectors.count_jobs(jobs)
         model = vision.SurfaceLayout(n_estimators=trees, n_jobs=jobs, random_state=seed)
         learn_labels.run(plan, model, voice.OutputPrinter(json))
-
-
-def surfaces(
-    inputs: label_options.LabelInputs,
-    model: label_options.PixelModel = None,
-    out: label_options.LabelsOut = None,
-    doubt: label_options.Doubt = None,
-    probabilities: label_options.Probabilities = None,
-    classes: label_options.ClassColors = None,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Label the surfaces of scenes, with a probability for every pixel.
-
-    Files that cannot be read are reported and skipped; the exit code is then 3.
-    """
-    with outcome.report_errors():
-        from posterity import vision
-        from posterity.cli import voice
-        from posterity.cli.vision import label_pixels
-
-        plan = label_pixels.LabelRequest(
-            inputs=tuple(inputs),
-            model=model,
-            out=out,
-            doubt=doubt,
-            probabilities=probabilities,
-            classes=classes,
-            jobs=jobs,
-            force=force,
-            kind=vision.SurfaceLayout,
-            command="train-surfaces",
-        )
-        label_pixels.run(plan, voice.OutputPrinter(json))
 
 
 def train_segmenter(
@@ -113,38 +141,3 @@ def train_segmenter(
             random_state=seed,
         )
         learn_labels.run(plan, model, voice.OutputPrinter(json))
-
-
-def segment(
-    inputs: label_options.LabelInputs,
-    model: label_options.PixelModel = None,
-    out: label_options.LabelsOut = None,
-    doubt: label_options.Doubt = None,
-    probabilities: label_options.Probabilities = None,
-    classes: label_options.ClassColors = None,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Label every pixel of photographs, with a probability for every class.
-
-    Files that cannot be read are reported and skipped; the exit code is then 3.
-    """
-    with outcome.report_errors():
-        from posterity import vision
-        from posterity.cli import voice
-        from posterity.cli.vision import label_pixels
-
-        plan = label_pixels.LabelRequest(
-            inputs=tuple(inputs),
-            model=model,
-            out=out,
-            doubt=doubt,
-            probabilities=probabilities,
-            classes=classes,
-            jobs=jobs,
-            force=force,
-            kind=vision.TextonSegmenter,
-            command="train-segmenter",
-        )
-        label_pixels.run(plan, voice.OutputPrinter(json))
