@@ -171,5 +171,5 @@ def _average_squares(values: Field, side: int) -> Field:
     starts = [np.arange(0, n, side) for n in values.shape[:2]]
     sums = np.add.reduceat(np.add.reduceat(values, starts[0], axis=0), starts[1], axis=1)
     sizes = [np.diff(np.append(at, n)) for at, n in zip(starts, values.shape[:2], strict=True)]
-    means = sums / np.multiply.outer(*sizes)[..., None].astype(np.float32)
-    return means.reshape(-1, values.shape[2])
+    means = sums / np.multiply.outer(*sizes)[..., None]
+    return means.reshape(-1, values.shape[2]).astype(np.float32)

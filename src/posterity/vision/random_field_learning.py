@@ -86,10 +86,11 @@ class _Terms:
         pairs = [random_field.weigh_pairs(x.colors, x.blocks.colors, width) for x in drawn]
         pooled = [k @ x.blocks.log_p for k, x in zip(pairs, drawn, strict=True)]
         agreement = [k @ q for k, q in zip(pairs, qs, strict=True)]
+        own = np.concatenate([x.log_p for x in drawn])
         sizes = [len(x.labels) for x in drawn]
         weights = np.repeat([x.weight for x in drawn], sizes)
         return cls(
-            (np.concatenate([x.log_p for x in drawn]), *map(np.concatenate, (pooled, agreement))),
+            (own, np.concatenate(pooled), np.concatenate(agreement)),
             np.stack([np.mean(q, axis=0, dtype=np.float64) for q in qs]),
             np.repeat(np.arange(len(drawn)), sizes),
             np.concatenate([x.labels for x in drawn]),

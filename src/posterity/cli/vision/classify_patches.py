@@ -59,13 +59,15 @@ def run(plan: ClassifyPatchesRequest, voice: OutputPrinter) -> None:
     with results.open_writer(plan.out, CLASSES) as writer:
         classify = functools.partial(classify_picture, model)
         found = parallel.map_in_order(classify, work, detectors.count_jobs(plan.jobs))
-        for result in progress.track(found, description="Classifying", unit="images", size=_one):
+        for result in progress.track(
+            found, description="Classifying", unit="images", size=_count_one
+        ):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and len(counts.first) < _SHOWN))
     _conclude(plan, voice, counts)
 
 
-def _one(result: Result) -> int:
+def _count_one(result: Result) -> int:
     return 1
 
 

@@ -78,10 +78,10 @@ def run(plan: LabelRequest, voice: OutputPrinter) -> None:
     jobs = detectors.count_jobs(plan.jobs)
     model.set_params(n_jobs=jobs if plan.is_single else 1)
     work = pictures.list_pictures(plan.inputs, "color")
-    labelling = _Labelling(plan, model, _choose_colors(plan, model))
+    labeller = _PictureLabeller(plan, model, _choose_colors(plan, model))
     found = []
     for result in progress.track(
-        parallel.map_in_order(labelling, work, jobs),
+        parallel.map_in_order(labeller, work, jobs),
         description="Labelling",
         unit="images",
         size=_count_one,
@@ -110,7 +110,7 @@ def load_model(path: str | None, kind: type, command: str) -> PixelModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Labelling:
+class _PictureLabeller:
     """Reads a picture, labels its pixels, and writes what was asked for."""
 
     plan: LabelRequest
@@ -214,7 +214,11 @@ def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter
         rows = [
             (
                 results.make_printable(result.name),
-                *([f"{result.shares[name]:.0%}" for name in names] if few else [_list(result)]),
+                *(
+                    [f"{result.shares[name]:.0%}" for name in names]
+                    if few
+                    else [_list_common_classes(result)]
+                ),
                 f"{result.doubt:.2f}",
             )
             for result in good[:_SHOWN]
@@ -232,7 +236,7 @@ def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter
         raise typer.Exit(outcome.DATA)
 
 
-def _list(result: LabelResult) -> str:
+def _list_common_classes(result: LabelResult) -> str:
     """Return the most common classes of an image in words."""
     common = sorted(result.shares, key=lambda name: -result.shares[name])[:_MOST_LISTED]
     return ", ".join(f"{name} {result.shares[name]:.0%}" for name in common if result.shares[name])
