@@ -22,7 +22,7 @@ _LEAST_P = np.finfo(np.float32).tiny  # the logarithm of 0 is not a JSON number
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """What a model says of the labelled pixels of an image, or of one labelled image.
+    """Counts of the labelled pixels of an image, or of one labelled image, by predicted class.
 
     Attributes
     ----------
