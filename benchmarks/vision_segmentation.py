@@ -3,7 +3,7 @@
 ``python -m benchmarks.vision_segmentation`` trains, measures and writes the results. With
 ``--model FILE``, the segmenter is saved there, and is not trained again if the file exists. With
 ``--no-peer``, LightGBM is not trained again, and keeps its row of the last results: its textons
-and weights depend on the seed alone.
+and weights depend on the seed alone. The page then says on which machine its times were measured.
 """
 
 from __future__ import annotations
@@ -266,10 +266,11 @@ def fit_peer(model: TextonSegmenter, quick: bool) -> tuple[Counts, dict[str, flo
 
 
 def read_last_run(contender: str) -> dict[str, Any]:
-    """The row of a contender in the last results."""
-    (task,) = json.loads(LAST.read_text())["tasks"]
+    """The row of a contender in the last results, with the machine that measured it."""
+    last = json.loads(LAST.read_text())
+    (task,) = last["tasks"]
     found: dict[str, Any] = next(run for run in task["runs"] if run["contender"] == contender)
-    return found
+    return {"measured_on": f"{last['machine']['cpu']}, {last['date']}", **found}
 
 
 def describe_model(model: TextonSegmenter) -> dict[str, Any]:
@@ -302,7 +303,20 @@ def page(result: dict[str, Any]) -> str:
         for run in task["runs"]
     ]
     heading = ["", *(heading for _, heading in columns)]
-    lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
+    kept = [
+        f"The row of {run['contender']} was measured in an earlier run ({run['measured_on']}): its "
+        "times cannot be compared with the others."
+        for run in task["runs"]
+        if "measured_on" in run
+    ]
+    lines = [
+        f"# {result['title']}",
+        "",
+        *report.provenance(result),
+        "",
+        " ".join([NOTE, *kept]),
+        "",
+    ]
     return "\n".join([*lines, *report.table(heading, body), ""])
 
 
