@@ -7,7 +7,9 @@ import pytest
 
 import posterity
 from posterity import datasets
-from posterity.vision import ShapeContexts, SilhouettePose, bodies, pose_mixtures, pose_prototypes
+from posterity.vision import ShapeContexts, SilhouettePose, bodies, pose_mixtures
+from posterity.vision.pose_chains import measure_bend, weigh_paths
+from posterity.vision.pose_experts import PoseExperts, find_whitening
 from posterity.vision.silhouette_pose import _find_successors
 
 
@@ -25,7 +27,7 @@ def make_turning(n, rng):
 def turning():
     rng = np.random.default_rng(0)
     X, y = make_turning(400, rng)
-    return SilhouettePose(40).fit(X, y), make_turning(60, rng)
+    return SilhouettePose(8, n_columns=40).fit(X, y), make_turning(60, rng)
 
 
 def test_an_ambiguous_silhouette_has_two_modes(turning):
@@ -63,18 +65,35 @@ def test_the_mean_is_that_of_the_distribution_and_frames_alone_do_not_depend_on_
     np.testing.assert_allclose(model.predict(X[3:4], video=True).shape, (1, 2))
 
 
-def test_smoothing_sums_over_all_paths():
+def test_chains_sum_over_all_paths():
     rng = np.random.default_rng(1)
-    squares, transitions = rng.uniform(0.0, 2.0, (4, 3)), rng.dirichlet(np.ones(3), 3)
-    expected = np.zeros((4, 3))
-    for path in itertools.product(range(3), repeat=4):
-        p = np.exp(-0.7 * sum(squares[t, state] for t, state in enumerate(path)))
-        p *= np.prod([transitions[a, b] for a, b in itertools.pairwise(path)])
-        for t, state in enumerate(path):
-            expected[t, state] += p
+    log_weights, poses, speeds = (rng.normal(size=(5, 3, *more)) for more in ((), (2,), (2,)))
+
+    def bound(square):
+        return np.exp(-0.5 * square / 0.9**2) + 1e-4
+
+    expected = np.zeros((5, 3))
+    for path in itertools.product(range(3), repeat=5):
+        places = poses[np.arange(5), path]
+        p = np.exp(log_weights[np.arange(5), path].sum())
+        expected_changes = speeds[np.arange(5), path][:-1]
+        for miss in np.diff(places, axis=0) - expected_changes:
+            p *= bound(miss @ miss)
+        for change in np.diff(places, 2, axis=0):
+            p *= bound(change @ change)
+        expected[np.arange(5), path] += p
     expected /= expected.sum(axis=1, keepdims=True)
-    found = np.exp(pose_mixtures.smooth_frames(squares, 0.7, transitions))
-    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    np.testing.assert_allclose(np.exp(weigh_paths(log_weights, poses, speeds, 0.9)), expected)
+    for n in (1, 2):
+        found = weigh_paths(log_weights[:n], poses[:n], speeds[:n], 0.9)
+        np.testing.assert_allclose(np.exp(found).sum(axis=1), 1.0)
+
+
+def test_motion_is_measured_where_frames_follow_each_other():
+    poses = np.array([[0.0], [1.0], [3.0], [50.0], [51.0], [52.0]])
+    follows = np.array([True, True, False, True, True])
+    np.testing.assert_allclose(measure_bend(poses, follows), np.sqrt(0.5))
+    assert measure_bend(poses, np.array([True, False, True, False, True])) == 0.0
 
 
 def test_scales_maximise_the_density_of_coordinates():
@@ -82,14 +101,17 @@ def test_scales_maximise_the_density_of_coordinates():
     poses = rng.normal(size=(300, 3, 2))
     weights = rng.dirichlet(np.ones(3), 300)
     chosen = np.array([rng.choice(3, p=w) for w in weights])
-    truth = poses[np.arange(300), chosen] + rng.normal(size=(300, 2)) * [0.1, 0.5]
-    mixture = pose_mixtures.PoseMixture(np.log(weights), poses)
-    scale, _ = mixture.learn_scale(truth)
+    doubt = np.repeat([0.0, 1.0], 150)  # the latter half has three times the deviation
+    noise = rng.normal(size=(300, 2)) * [0.1, 0.5] * np.sqrt(1.0 + 8.0 * doubt)[:, None]
+    truth = poses[np.arange(300), chosen] + noise
+    mixture = pose_mixtures.PoseMixture(np.log(weights), poses, 0.0 * poses, doubt)
+    scale, score = mixture.learn_scale(truth, growth=8.0)
     np.testing.assert_allclose(scale, [0.1, 0.5], rtol=0.35)
-    normal = mixture.to_distribution(scale, (2,))
-    for factor in (0.8, 1.25):
-        other = mixture.to_distribution(scale * factor, (2,))
-        assert other.logpdf(truth).mean() < normal.logpdf(truth).mean()
+    answer = mixture.to_distribution(scale, 8.0, (2,))
+    np.testing.assert_allclose(answer.logpdf(truth).mean(), score, atol=0.01)
+    for factor, growth in ((0.8, 8.0), (1.25, 8.0), (1.0, 2.0)):
+        other = mixture.to_distribution(scale * factor, growth, (2,))
+        assert other.logpdf(truth).mean() < answer.logpdf(truth).mean()
 
 
 def test_whitened_noise_between_groups_has_unit_variance():
@@ -97,17 +119,60 @@ def test_whitened_noise_between_groups_has_unit_variance():
     poses, groups = rng.normal(size=(600, 1)), np.repeat(np.arange(60), 10)
     style = rng.normal(size=(60, 2)) @ np.array([[2.0, 1.0], [0.0, 0.5]])
     features = style[groups] + 1e-3 * rng.normal(size=(600, 2))
-    factor = pose_prototypes.find_whitening(features, poses, groups, 0.0, rng)
+    factor = find_whitening(features, poses, groups, 0.0, rng)
     np.testing.assert_allclose(np.cov((features @ factor).T), np.eye(2), atol=0.1)
 
 
-def test_transitions_are_probabilities_and_follow_what_was_seen(turning):
-    model, _ = turning
-    chances = model.prototypes_.find_transitions(1.0)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    seen = np.zeros_like(chances, dtype=bool)
-    seen[model.prototypes_.starts, model.prototypes_.ends] = True
-    assert chances[seen].mean() > 10.0 * chances[~seen].mean()
+def test_one_expert_is_a_ridge_regression_on_the_kernel():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
+    experts = PoseExperts.learn(
+        X,
+        y,
+        2.0 * y,
+        n_experts=1,
+        n_columns=50,
+        n_components=3,
+        shrinkage=0.1,
+        penalty=0.2,
+        rng=rng,
+    )
+    rows = (X - experts.mean) @ experts.basis
+    kernel = np.exp(-0.5 * ((rows[:, None] - rows) ** 2).sum(axis=2) / experts.width**2)
+    inverse = np.linalg.inv(kernel + 0.2 * np.eye(50))
+    columns = experts.measure_columns(X)
+    found, speeds = (one[:, 0] for one in experts.place_poses(columns, np.zeros((50, 1), int)))
+    np.testing.assert_allclose(speeds, 2.0 * found)
+    np.testing.assert_allclose(
+        found, y.mean(axis=0) + kernel @ inverse @ (y - y.mean(axis=0)), atol=1e-3
+    )
+    variance = 1.0 - np.diagonal(kernel @ inverse @ kernel)
+    np.testing.assert_allclose(experts.measure_doubt(columns), variance, atol=1e-3)
+    far = experts.measure_columns(X + 1e3)
+    np.testing.assert_allclose(experts.measure_doubt(far), 1.0)
+    np.testing.assert_array_equal(experts.weigh(columns), 0.0)
+
+
+def test_the_gate_gives_probabilities_of_the_clusters_of_poses():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 1))
+    y = np.sign(X + 0.3 * rng.normal(size=X.shape)) + 0.01 * rng.normal(size=X.shape)
+    experts = PoseExperts.learn(
+        X,
+        y,
+        0.0 * y,
+        n_experts=2,
+        n_columns=20,
+        n_components=1,
+        shrinkage=0.1,
+        penalty=0.1,
+        rng=rng,
+    )
+    up = int(np.argmax(experts.offsets[:, 0]))
+    p = np.exp(experts.weigh(experts.measure_columns(np.array([[-1.5], [0.0], [1.5]]))))[:, up]
+    assert p[0] < 0.05
+    assert 0.2 < p[1] < 0.8
+    assert p[2] > 0.95
 
 
 def test_rows_follow_where_time_goes_on_by_a_step_in_a_group():
@@ -126,7 +191,7 @@ def people():
     masks = np.concatenate([video.masks for video in videos])
     joints = np.concatenate([video.joints for video in videos])
     groups = np.repeat(np.arange(3), [len(video.masks) for video in videos])
-    model = SilhouettePose(24, contexts=ShapeContexts(20, n_points=60), grid_shape=(6, 4))
+    model = SilhouettePose(6, contexts=ShapeContexts(20, n_points=60), grid_shape=(6, 4))
     return model.fit(masks, joints, groups=groups), masks, joints
 
 
@@ -159,7 +224,7 @@ def test_what_cannot_be_learned_from_is_refused(turning):
         SilhouettePose().fit(X[:20], y[:20])
     with pytest.raises(ValueError, match="Row 2 is not a histogram"):
         SilhouettePose().fit(np.where(np.arange(40)[:, None] == 2, -1.0, X), y)
-    still = SilhouettePose(10).fit(X, y, times=np.zeros(40))
+    still = SilhouettePose(4).fit(X, y, times=np.zeros(40))
     with pytest.raises(ValueError, match="successive frames"):
         still.predict(X, video=True)
     with pytest.raises(ValueError, match="histograms of 8 bins"):

@@ -110,7 +110,7 @@ ROOMS = {  # beside the public estimators
         TextonBank TextonRectangles TextonSegmenter Textons WalkingModel WindowDetector""",
     "vision.fitted_walk": "FittedWalk",
     "vision.gait": "Gait",
-    "vision.pose_prototypes": "PosePrototypes",
+    "vision.pose_experts": "PoseExperts",
     "vision.pose_regression": "PoseRegression",
     "vision.principal_frame": "PrincipalFrame",
     "vision.segments.merging": "SegmentMerging",

@@ -1,9 +1,9 @@
-"""Distributions of poses as mixtures over prototypes, frame by frame or smoothed over a video."""
+"""Distributions of poses as mixtures over experts, frame by frame or smoothed over a video."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -13,13 +13,14 @@ from scipy.special import logsumexp
 
 from posterity import distributions
 from posterity.arrays import Array
+from posterity.vision.pose_chains import weigh_paths
+from posterity.vision.pose_experts import PoseExperts
 from posterity.vision.pose_modes import PoseModes
-from posterity.vision.pose_prototypes import PosePrototypes
 
-N_COMPONENTS = 32
-"""Prototypes of the largest probabilities that are kept of a frame."""
+N_COMPONENTS = 8
+"""Experts of the largest probabilities that are kept of a frame."""
 
-_EM_STEPS = 6
+_EM_STEPS = 8
 _SEPARATE = 2.0  # standard deviations between poses from which they are different modes
 
 
@@ -30,45 +31,72 @@ class PoseMixture:
     Attributes
     ----------
     log_weights : ndarray of shape (n, K)
-    poses : ndarray of shape (n, K, P)
+        Log probability of each pose.
+    poses, speeds : ndarray of shape (n, K, P)
+        Poses, and their expected changes until the next frame.
+    doubt : ndarray of shape (n,)
+        Share of a frame that is unlike those learned from, from 0 to 1.
     """
 
     log_weights: Array
     poses: Array
+    speeds: Array
+    doubt: Array
 
     @classmethod
-    def from_weights(
-        cls, prototypes: PosePrototypes, rows: Array, log_weights: Array, most: int = N_COMPONENTS
-    ) -> Self:
-        """Keep the most probable prototypes of each whitened row."""
-        k = min(most, log_weights.shape[1])
-        which = np.argsort(-log_weights, axis=1, kind="stable")[:, :k]
+    def from_features(cls, experts: PoseExperts, features: Array) -> Self:
+        """Poses under the most probable experts of each row of features."""
+        columns = experts.measure_columns(features)
+        log_weights = experts.weigh(columns)
+        which = np.argsort(-log_weights, axis=1, kind="stable")[:, :N_COMPONENTS]
         kept = np.take_along_axis(log_weights, which, axis=1)
         kept = kept - logsumexp(kept, axis=1, keepdims=True)
-        return cls(kept, prototypes.place_poses(rows, which))
+        return cls(kept, *experts.place_poses(columns, which), experts.measure_doubt(columns))
 
     @classmethod
     def join(cls, parts: Sequence[PoseMixture]) -> PoseMixture:
-        """Mixtures of several blocks of frames."""
+        """Join the frames of several mixtures."""
         k = min(part.log_weights.shape[1] for part in parts)
-        weights = [part.log_weights[:, :k] for part in parts]
-        scaled = [w - logsumexp(w, axis=1, keepdims=True) for w in weights]
-        return cls(np.concatenate(scaled), np.concatenate([part.poses[:, :k] for part in parts]))
+        weights = np.concatenate([part.log_weights[:, :k] for part in parts])
+        return cls(
+            weights - logsumexp(weights, axis=1, keepdims=True),
+            np.concatenate([part.poses[:, :k] for part in parts]),
+            np.concatenate([part.speeds[:, :k] for part in parts]),
+            np.concatenate([part.doubt for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.doubt)
 
     def __getitem__(self, rows: slice) -> PoseMixture:
-        return PoseMixture(self.log_weights[rows], self.poses[rows])
+        return PoseMixture(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def smooth(self, scale: float, sharpness: float) -> PoseMixture:
+        """Weigh the same poses by all frames of a video.
+
+        ``scale`` is the size of changes of velocity, ``sharpness`` the power of the probabilities
+        of single frames: errors of successive frames are alike, so that a frame counts less than it
+        would by itself.
+        """
+        weights = weigh_paths(sharpness * self.log_weights, self.poses, self.speeds, scale)
+        return replace(self, log_weights=weights)
 
     def mean(self) -> Array:
         """Mean pose of each frame, (n, P)."""
         return np.einsum("nk,nkp->np", np.exp(self.log_weights), self.poses)
 
-    def learn_scale(self, truth: Array) -> tuple[Array, float]:
+    def find_spread(self, growth: float) -> Array:
+        """Standard deviation of each frame over that of frames like those learned from, (n,)."""
+        return np.asarray(np.sqrt(1.0 + growth * self.doubt))
+
+    def learn_scale(self, truth: Array, growth: float = 0.0) -> tuple[Array, float]:
         """Standard deviation of each coordinate about the poses, and the mean log density.
 
         Steps of expectation and maximisation raise the density of each coordinate of the true
-        poses, (n, P), under its mixture of normals.
+        poses, (n, P), under its mixture of normals, whose variance grows with the doubt.
         """
-        squares = (truth[:, None] - self.poses) ** 2
+        spread = self.find_spread(growth)[:, None, None]
+        squares = ((truth[:, None] - self.poses) / spread) ** 2
         shares = np.exp(self.log_weights)[:, :, None]
         floor = 1e-12 * max(float(truth.var()), np.finfo(np.float64).tiny)
         variance = np.maximum(np.sum(shares * squares, axis=1).mean(axis=0), floor)
@@ -79,61 +107,24 @@ class PoseMixture:
             score = float(np.mean(total) - 0.5 * np.mean(np.log(2.0 * np.pi * variance)))
             own = np.exp(log_p - total)
             variance = np.maximum(np.sum(own * squares, axis=1).mean(axis=0), floor)
-        return np.sqrt(variance), score
+        return np.sqrt(variance), score - float(np.mean(np.log(spread)))
 
-    def to_distribution(self, scale: Array, shape: tuple[int, ...]) -> distributions.Mixture:
+    def to_distribution(
+        self, scale: Array, growth: float, shape: tuple[int, ...]
+    ) -> distributions.Mixture:
         """Distribution of each coordinate; targets had this shape."""
         n, k = self.log_weights.shape
+        one = tuple(1 for _ in shape)
         means = np.moveaxis(self.poses, 1, 2).reshape(n, *shape, k)
-        normals = distributions.Normal(
-            means, np.broadcast_to(scale.reshape(*shape, 1), means.shape)
-        )
-        return distributions.Mixture(normals, self.log_weights.reshape(n, *(1 for _ in shape), k))
+        deviations = self.find_spread(growth).reshape(n, *one, 1) * scale.reshape(*shape, 1)
+        normals = distributions.Normal(means, np.broadcast_to(deviations, means.shape))
+        return distributions.Mixture(normals, self.log_weights.reshape(n, *one, k))
 
-    def find_modes(self, scale: Array, shape: tuple[int, ...]) -> PoseModes:
+    def find_modes(self, scale: Array, growth: float, shape: tuple[int, ...]) -> PoseModes:
         """Poses of each frame that stay apart, from the most probable on."""
-        each = zip(self.log_weights, self.poses, strict=True)
-        return PoseModes.join([_merge_poses(log_w, poses, scale, shape) for log_w, poses in each])
-
-
-def weigh_frames(squares: Array, sharpness: float) -> Array:
-    """Log probability of each prototype for each frame by itself, (n, M).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(weigh_frames(np.array([[0.0, np.log(3.0)]]), 1.0))
-    array([[0.75, 0.25]])
-    """
-    log_p = -sharpness * squares
-    return np.asarray(log_p - logsumexp(log_p, axis=1, keepdims=True))
-
-
-def smooth_frames(squares: Array, sharpness: float, transitions: Array) -> Array:
-    """Log probability of each prototype for each frame given all frames of a video, (n, M).
-
-    Sums over all paths through the prototypes, forwards and backwards.
-
-    Parameters
-    ----------
-    squares : array (n, M)
-        Distances of frames from prototypes.
-    sharpness : float
-        Log probability that a unit of distance costs.
-    transitions : array (M, M)
-        Probability of each prototype after each.
-    """
-    seen = np.exp(-sharpness * (squares - squares.min(axis=1, keepdims=True)))
-    forward, backward = np.empty_like(seen), np.ones_like(seen)
-    forward[0] = seen[0] / seen[0].sum()
-    for t in range(1, len(seen)):
-        reached = (forward[t - 1] @ transitions) * seen[t]
-        forward[t] = reached / reached.sum()
-    for t in range(len(seen) - 2, -1, -1):
-        ahead = transitions @ (seen[t + 1] * backward[t + 1])
-        backward[t] = ahead / ahead.max()
-    both = np.maximum(forward * backward, np.finfo(np.float64).tiny)
-    return np.asarray(np.log(both / both.sum(axis=1, keepdims=True)))
+        scales = self.find_spread(growth)[:, None] * scale
+        each = zip(self.log_weights, self.poses, scales, strict=True)
+        return PoseModes.join([_merge_poses(*one, shape) for one in each])
 
 
 def _merge_poses(

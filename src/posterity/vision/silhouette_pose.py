@@ -17,62 +17,72 @@ from posterity import arrays, distributions, validation
 from posterity.arrays import Array
 from posterity.vision import contours
 from posterity.vision.occupancy import measure_occupancy
-from posterity.vision.pose_mixtures import PoseMixture, smooth_frames, weigh_frames
+from posterity.vision.pose_chains import measure_bend, measure_speeds
+from posterity.vision.pose_experts import PoseExperts
+from posterity.vision.pose_mixtures import PoseMixture
 from posterity.vision.pose_modes import PoseModes
-from posterity.vision.pose_prototypes import PosePrototypes
 from posterity.vision.shape_contexts import ShapeContexts
 
 _FOLDS = 5
 _BLOCKS = 40  # of frames that are held out together, where no groups are given
-_SCORED = 16  # components by which choices are scored
-_SHARPNESS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-_VIDEO_SHARPNESS = (0.25, 0.5, 1.0, 2.0)
-_WIDTHS = (1.0, 2.0, 4.0)  # of steps between frames
+_GROWTHS = (0.0, 1.0, 3.0, 10.0, 30.0, 100.0)  # of the variance with doubt
+_SHARPNESS = (0.25, 0.5, 1.0)  # power of the probabilities of frames in a video
+_WIDTHS = (1.0, 2.0, 4.0, 8.0)  # of changes from frame to frame: predictions vary more than poses
 _LEAST_ROWS = 30
+_ROWS_OF_EXPERT = 10  # at least, on average
 _MOST_SCORED = 2000  # held-out rows by which choices are made
 
 
 class SilhouettePose(BaseEstimator):
     """Pose of a person from a silhouette, with all poses that it may show.
 
-    A silhouette is described by a histogram of shape contexts and a coarse picture. Typical
-    silhouettes with their poses are the components of a mixture: a silhouette that may show either
-    leg in front has two modes, not their average. In a video, the typical poses are the states of a
-    hidden Markov chain that was learned from successive frames, and each frame is judged by all.
+    A silhouette is described by a histogram of shape contexts and a coarse picture. Experts are
+    kernel regressions, each of similar poses: a silhouette that may show either leg in front has
+    two modes, not their average. In a video, a chain over the answers of the experts prefers poses
+    that move evenly, as such poses did in training, and each frame is judged by all.
 
-    How much distances count, how smooth videos are, and the errors of poses are learned on held-out
-    groups, or on held-out blocks of successive frames.
+    How smooth videos are, and the errors of poses, are learned on held-out groups, or on held-out
+    blocks of successive frames. Errors grow where silhouettes are unlike those learned from.
 
     Parameters
     ----------
-    n_prototypes : int, default=200
-        Number of typical silhouettes at most; a third of the rows where these are few.
+    n_experts : int, default=24
+        Number of experts at most; fewer where rows are few.
+    n_columns : int, default=200
+        Number of typical silhouettes at most, at which the kernel of the experts has columns.
+    n_components : int, default=40
+        Number of directions of features that are kept at most.
     contexts : ShapeContexts, optional
         Describes masks. None: 100 codes.
-    grid_shape : pair of int, default=(12, 8)
-        Rows and columns of the coarse picture of masks.
+    grid_shape : pair of int, default=(24, 16)
+        Rows and columns of the picture of masks.
     pseudo_count : float, default=1e-4
         Added to the shares of a histogram before their logarithm.
     shrinkage : float, default=0.1
         Share of the diagonal in the covariance of the features of equal poses.
-    stiffness : float, default=0.3
-        Penalty on the change of poses with features near a prototype.
+    penalty : float, default=0.1
+        Penalty on the weights of experts, in units of their prior variance.
     random_state : int, Generator, RandomState or None, default=0
-        Seed of the search for codes and prototypes.
+        Seed of the search for codes and clusters.
 
     Attributes
     ----------
-    prototypes_ : PosePrototypes
-        Typical silhouettes, poses and transitions.
+    experts_ : PoseExperts
+        Regressions and their gate.
     contexts_ : ShapeContexts or None
         Fitted codes; None if histograms were given.
-    sharpness_ : float
-        Log probability that a unit of distance costs in a frame by itself.
     scale_ : ndarray of shape (P,)
-        Standard deviation of each coordinate about the poses of the mixture.
-    video_sharpness_, video_width_, video_scale_
-        The same for frames of a video, and the width of transitions in steps; None if no frames
-        follow each other.
+        Standard deviation of each coordinate about the poses of the mixture, for silhouettes like
+        those learned from.
+    growth_ : float
+        Increase of the variance, relative to ``scale_**2``, where nothing is known.
+    motion_scale_ : float or None
+        Size of changes of velocity between frames of a video; None if no three frames follow each
+        other.
+    video_sharpness_ : float or None
+        Power of the probabilities of single frames in a video.
+    video_scale_ : ndarray of shape (P,) or None
+        As ``scale_``, for frames of a video.
     log_score_, video_log_score_ : float
         Mean log density of a coordinate on held-out rows.
     target_shape_ : tuple of int
@@ -95,28 +105,32 @@ class SilhouettePose(BaseEstimator):
     ((10, 38, 3), (10, 38, 3))
     """
 
-    prototypes_: PosePrototypes
+    experts_: PoseExperts
     contexts_: ShapeContexts | None
+    motion_scale_: float | None
     video_sharpness_: float | None
-    video_width_: float | None
 
     def __init__(
         self,
-        n_prototypes: int = 200,
+        n_experts: int = 24,
         *,
+        n_columns: int = 200,
+        n_components: int = 40,
         contexts: ShapeContexts | None = None,
-        grid_shape: tuple[int, int] = (12, 8),
+        grid_shape: tuple[int, int] = (24, 16),
         pseudo_count: float = 1e-4,
         shrinkage: float = 0.1,
-        stiffness: float = 0.3,
+        penalty: float = 0.1,
         random_state: Any = 0,
     ) -> None:
-        self.n_prototypes = n_prototypes
+        self.n_experts = n_experts
+        self.n_columns = n_columns
+        self.n_components = n_components
         self.contexts = contexts
         self.grid_shape = grid_shape
         self.pseudo_count = pseudo_count
         self.shrinkage = shrinkage
-        self.stiffness = stiffness
+        self.penalty = penalty
         self.random_state = random_state
 
     def fit(
@@ -126,7 +140,7 @@ class SilhouettePose(BaseEstimator):
         times: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn prototypes, and how sure they are.
+        """Learn experts, and how sure they are.
 
         Parameters
         ----------
@@ -149,8 +163,8 @@ class SilhouettePose(BaseEstimator):
             raise ValueError(f"There are {len(features)} silhouettes, but {len(poses)} poses.")
         codes = _check_groups(groups, len(poses))
         data = _Rows(features, poses, _find_successors(times, codes, len(poses)), codes)
-        self._choose(list(self._hold_out(data, rng)))
-        self.prototypes_ = self._learn(data, rng)
+        self._choose(list(self._hold_out(data, rng)), data)
+        self.experts_ = self._learn(data, rng)
         return self
 
     def predict_dist(self, X: Any, *, video: bool = False) -> distributions.Mixture:
@@ -163,7 +177,9 @@ class SilhouettePose(BaseEstimator):
         video : bool, default=False
             Rows are successive frames of one video, and each is judged by all.
         """
-        return self._mix(X, video).to_distribution(self._scale(video), self.target_shape_)
+        return self._mix(X, video).to_distribution(
+            self._scale(video), self.growth_, self.target_shape_
+        )
 
     def predict(self, X: Any, *, video: bool = False) -> Array:
         """Mean pose of each silhouette, (n, ...)."""
@@ -171,13 +187,13 @@ class SilhouettePose(BaseEstimator):
 
     def predict_modes(self, X: Any, *, video: bool = False) -> PoseModes:
         """Different poses that each silhouette may show, and their probabilities."""
-        return self._mix(X, video).find_modes(self._scale(video), self.target_shape_)
+        return self._mix(X, video).find_modes(self._scale(video), self.growth_, self.target_shape_)
 
     def check_consistency(self) -> None:
         """Check fitted attributes that were read from a file."""
-        if not hasattr(self, "prototypes_"):
+        if not hasattr(self, "experts_"):
             return
-        size = (self.prototypes_.poses.shape[1],)
+        size = (self.experts_.offsets.shape[1] // 2,)
         validation.require_array(self.scale_, "scale_", np.float64, size)
         if self.video_scale_ is not None:
             validation.require_array(self.video_scale_, "video_scale_", np.float64, size)
@@ -188,20 +204,16 @@ class SilhouettePose(BaseEstimator):
         return np.asarray(self.video_scale_ if video else self.scale_)
 
     def _mix(self, X: Any, video: bool) -> PoseMixture:
-        check_is_fitted(self, "prototypes_")
-        rows = self.prototypes_.whiten(self._describe(X))
-        squares = self.prototypes_.find_squares(rows)
-        if video:
-            if self.video_width_ is None or self.video_sharpness_ is None:
-                raise ValueError(
-                    "video=True needs a model that has seen successive frames; this one was fitted "
-                    "to rows none of which follows another."
-                )
-            transitions = self.prototypes_.find_transitions(self.video_width_)
-            log_w = smooth_frames(squares, self.video_sharpness_, transitions)
-        else:
-            log_w = weigh_frames(squares, self.sharpness_)
-        return PoseMixture.from_weights(self.prototypes_, rows, log_w)
+        check_is_fitted(self, "experts_")
+        mixture = PoseMixture.from_features(self.experts_, self._describe(X))
+        if not video:
+            return mixture
+        if self.motion_scale_ is None or self.video_sharpness_ is None:
+            raise ValueError(
+                "video=True needs a model that has seen successive frames; this one was fitted "
+                "to rows of which no three follow each other."
+            )
+        return mixture.smooth(self.motion_scale_, self.video_sharpness_)
 
     def _learn_contexts(self, X: Any, rng: np.random.Generator) -> None:
         self.n_features_in_: int | None = None
@@ -224,43 +236,48 @@ class SilhouettePose(BaseEstimator):
         pictures = np.array([measure_occupancy(mask, self.grid_shape) for mask in masks])
         return np.column_stack([np.log(self.contexts_.transform(masks) + c), pictures])
 
-    def _learn(self, data: _Rows, rng: np.random.Generator) -> PosePrototypes:
-        most = validation.check_count(self.n_prototypes, "n_prototypes", least=2)
-        return PosePrototypes.learn(
+    def _learn(self, data: _Rows, rng: np.random.Generator) -> PoseExperts:
+        n = len(data.poses)
+        experts = validation.check_count(self.n_experts, "n_experts", least=1)
+        columns = validation.check_count(self.n_columns, "n_columns", least=2)
+        return PoseExperts.learn(
             data.features,
             data.poses,
-            data.follows,
+            measure_speeds(data.poses, data.follows),
             data.groups,
-            n_prototypes=max(min(most, len(data.poses) // 3), 2),
+            n_experts=max(min(experts, n // _ROWS_OF_EXPERT), 1),
+            n_columns=min(columns, n // 2),
+            n_components=validation.check_count(self.n_components, "n_components"),
             shrinkage=self.shrinkage,
-            stiffness=validation.check_positive(self.stiffness, "stiffness"),
+            penalty=validation.check_positive(self.penalty, "penalty"),
             rng=rng,
         )
 
     def _hold_out(self, data: _Rows, rng: np.random.Generator) -> Iterator[_HeldOut]:
-        """Prototypes without some groups or blocks of rows, and these rows."""
+        """Answers of experts that have not seen some groups or blocks of rows, and these rows."""
         n = len(data.poses)
         blocks = data.groups
         if blocks is None:
             blocks = np.arange(n) * min(_BLOCKS, n) // n
         folds = min(_FOLDS, len(np.unique(blocks)))
         for train, test in GroupKFold(folds).split(data.poses, groups=blocks):
-            prototypes = self._learn(data.take(train), rng)
-            held = data.take(test)
-            yield _HeldOut(prototypes, prototypes.whiten(held.features), held)
+            experts, held = self._learn(data.take(train), rng), data.take(test)
+            for run in held.split_runs(_MOST_SCORED // folds):
+                yield _HeldOut(PoseMixture.from_features(experts, run.features), run.poses)
 
-    def _choose(self, parts: list[_HeldOut]) -> None:
-        """Choose how much distances count by the log density of held-out rows."""
-        found = [(*_score(parts, sharpness), sharpness) for sharpness in _SHARPNESS]
-        self.log_score_, self.scale_, self.sharpness_ = max(found, key=lambda each: each[0])
+    def _choose(self, parts: list[_HeldOut], data: _Rows) -> None:
+        """Choose how errors grow, and how smooth videos are, by the density of held-out rows."""
+        found = [(*_score(parts, growth), growth) for growth in _GROWTHS]
+        self.log_score_, self.scale_, self.growth_ = max(found, key=lambda each: each[0])
         self.video_log_score_ = self.video_scale_ = None
-        self.video_sharpness_ = self.video_width_ = None
-        if not all(part.rows.follows.any() and part.prototypes.step > 0.0 for part in parts):
+        self.motion_scale_ = self.video_sharpness_ = None
+        bend = measure_bend(data.poses, data.follows)
+        if bend == 0.0:
             return
-        settings = product(_VIDEO_SHARPNESS, _WIDTHS)
-        tried = [(*_score(parts, *setting), setting) for setting in settings]
+        settings = [(width * bend, power) for width, power in product(_WIDTHS, _SHARPNESS)]
+        tried = [(*_score(parts, self.growth_, setting), setting) for setting in settings]
         self.video_log_score_, self.video_scale_, best = max(tried, key=lambda each: each[0])
-        self.video_sharpness_, self.video_width_ = best
+        self.motion_scale_, self.video_sharpness_ = best
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,33 +295,30 @@ class _Rows:
         groups = None if self.groups is None else self.groups[rows]
         return _Rows(self.features[rows], self.poses[rows], follows, groups)
 
+    def split_runs(self, most: int) -> Iterator[_Rows]:
+        """Runs of rows that follow each other, evenly spread, with about ``most`` rows in all."""
+        runs = np.split(np.arange(len(self.poses)), np.flatnonzero(~self.follows) + 1)
+        every = -(-len(self.poses) // most)
+        for run in runs[::every]:
+            yield self.take(run)
+
 
 @dataclass(frozen=True, eq=False)
 class _HeldOut:
-    prototypes: PosePrototypes
-    whitened: Array
-    rows: _Rows
+    """Answers for a run of rows that the experts have not seen, and the true poses."""
 
-    def mix(self, sharpness: float, width: float | None) -> PoseMixture:
-        """Mixtures of all rows, frame by frame, or smoothed over each run of frames."""
-        squares = self.prototypes.find_squares(self.whitened)
-        if width is None:
-            log_w = weigh_frames(squares, sharpness)
-        else:
-            transitions = self.prototypes.find_transitions(width)
-            runs = np.split(squares, np.flatnonzero(~self.rows.follows) + 1)
-            log_w = np.concatenate([smooth_frames(run, sharpness, transitions) for run in runs])
-        return PoseMixture.from_weights(self.prototypes, self.whitened, log_w, _SCORED)
+    mixture: PoseMixture
+    truth: Array
 
 
 def _score(
-    parts: list[_HeldOut], sharpness: float, width: float | None = None
+    parts: list[_HeldOut], growth: float, video: tuple[float, float] | None = None
 ) -> tuple[float, Array]:
     """Mean log density of held-out coordinates, and the best standard deviations."""
-    mixture = PoseMixture.join([part.mix(sharpness, width) for part in parts])
-    truth = np.concatenate([part.rows.poses for part in parts])
+    mixtures = [part.mixture if video is None else part.mixture.smooth(*video) for part in parts]
+    truth = np.concatenate([part.truth for part in parts])
     some = slice(None, None, -(-len(truth) // _MOST_SCORED))
-    scale, score = mixture[some].learn_scale(truth[some])
+    scale, score = PoseMixture.join(mixtures)[some].learn_scale(truth[some], growth)
     return score, scale
 
 
