@@ -142,7 +142,7 @@ def test_one_expert_is_a_ridge_regression_on_the_kernel():
     inverse = np.linalg.inv(kernel + 0.2 * np.eye(50))
     columns = experts.measure_columns(X)
     found, speeds = (one[:, 0] for one in experts.place_poses(columns, np.zeros((50, 1), int)))
-    np.testing.assert_allclose(speeds, 2.0 * found)
+    np.testing.assert_allclose(speeds, 2.0 * found, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(
         found, y.mean(axis=0) + kernel @ inverse @ (y - y.mean(axis=0)), atol=1e-3
     )

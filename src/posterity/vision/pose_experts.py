@@ -51,9 +51,10 @@ class PoseExperts:
         Makes the columns of the kernel independent under its prior.
     gate_weights, gate_offset : ndarray of shape (M, K) and (K,)
         Logistic regression of experts on columns.
-    offsets, weights : ndarray of shape (K, 2 P) and (K, M, 2 P)
-        Mean pose of each expert and its mean change until the next frame, and the weights of their
-        regression.
+    offsets : ndarray of shape (K, 2 P)
+        Mean pose of each expert, and its mean change until the next frame.
+    weights : ndarray of shape (K, M, 2 P), float32
+        Weights of the regressions of both: most of a file.
     covariance : ndarray of shape (M, M)
         Posterior covariance of weights, in units of their prior variance.
     """
@@ -66,7 +67,7 @@ class PoseExperts:
     gate_weights: Array
     gate_offset: Array
     offsets: Array
-    weights: Array
+    weights: NDArray[np.float32]
     covariance: Array
 
     @classmethod
@@ -160,7 +161,7 @@ class PoseExperts:
     def check_consistency(self) -> None:
         """Check shapes that were read from a file."""
         validation.require_array(self.basis, "basis", np.float64, (None, None))
-        validation.require_array(self.weights, "weights", np.float64, (None, None, None))
+        validation.require_array(self.weights, "weights", np.float32, (None, None, None))
         (D, Q), (K, M, P) = self.basis.shape, self.weights.shape
         shapes = {
             "mean": (D,), "centres": (M, Q), "whitening": (M, M), "gate_weights": (M, K),
@@ -259,9 +260,9 @@ def _learn_gate(columns: Array, owner: Labels) -> tuple[Array, Array]:
 
 def _learn_regressions(
     columns: Array, targets: Array, owner: Labels, offsets: Array, penalty: float
-) -> Array:
+) -> NDArray[np.float32]:
     """Weights of a ridge regression in each cluster, about its mean."""
-    weights = np.empty((len(offsets), columns.shape[1], targets.shape[1]))
+    weights = np.empty((len(offsets), columns.shape[1], targets.shape[1]), dtype=np.float32)
     for expert, offset in enumerate(offsets):
         own = owner == expert
         gram = _add_penalty(columns[own], penalty)
