@@ -2,7 +2,8 @@
 
 Rows: silhouettes; the most probable poses of each frame by itself with their probabilities, the
 second fainter; the pose that the whole video gives, in blue, over the true one, in grey. By itself
-a frame often cannot tell which leg is in front; at the right, its one pose lies between the two.
+a frame often cannot tell which leg is in front; where the video cannot, either, as in the middle,
+its mean lies between the two.
 """
 
 from pathlib import Path

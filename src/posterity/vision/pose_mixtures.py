@@ -121,14 +121,17 @@ class PoseMixture:
         return distributions.Mixture(normals, self.log_weights.reshape(n, *one, k))
 
     def find_modes(self, scale: Array, growth: float, shape: tuple[int, ...]) -> PoseModes:
-        """Poses of each frame that stay apart, from the most probable on."""
-        scales = self.find_spread(growth)[:, None] * scale
-        each = zip(self.log_weights, self.poses, scales, strict=True)
-        return PoseModes.join([_merge_poses(*one, shape) for one in each])
+        """Poses of each frame that stay apart, from the most probable on.
+
+        Whether poses differ does not depend on the doubt: two legs do not become one in a frame
+        that is unlike those learned from.
+        """
+        each = zip(self.log_weights, self.poses, self.find_spread(growth), strict=True)
+        return PoseModes.join([_merge_poses(*one, scale, shape) for one in each])
 
 
 def _merge_poses(
-    log_weights: Array, poses: Array, scale: Array, shape: tuple[int, ...]
+    log_weights: Array, poses: Array, spread: float, scale: Array, shape: tuple[int, ...]
 ) -> PoseModes:
     """Join poses of one frame that chains of near ones connect."""
     standard = poses / scale
@@ -140,7 +143,7 @@ def _merge_poses(
     shares = np.where(owner == order[:, None], weights, 0.0)
     shares /= np.maximum(probability[order], np.finfo(np.float64).tiny)[:, None]
     middles = shares @ poses
-    variance = scale**2 + np.maximum(shares @ poses**2 - middles**2, 0.0)
+    variance = (spread * scale) ** 2 + np.maximum(shares @ poses**2 - middles**2, 0.0)
     return PoseModes(
         probability[None, order] / probability.sum(),
         middles.reshape(1, -1, *shape),

@@ -32,8 +32,8 @@ def show_silhouettes(folder: Path) -> Demonstration:
     return Demonstration(
         "pose",
         "Poses from silhouettes",
-        "A mixture over typical silhouettes has learned from rendered people; this person is not "
-        "one of them.",
+        "A mixture of kernel regressions has learned from rendered people; this person is not one "
+        "of them.",
         _draw_figure(video, modes, found),
         "By itself a frame may show several poses; two are drawn at most. In the video, "
         f"joints are {100 * off:.1f} cm off on average, and {100 * inside:.0f} % of their "
