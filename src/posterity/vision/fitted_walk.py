@@ -20,6 +20,7 @@ _MOST_AXES = 20  # of poses
 _LEFT_OVER = 5e-4  # share of the variance of poses that axes may leave over
 _BLOCKS = 5  # of one motion, in place of several
 _FAINT = 1e-3  # probability of a mode that is left out
+_MOST_VIEWS = 8  # sets of known joints of which the regressions are kept
 
 
 def fit_walk(
@@ -141,6 +142,8 @@ class FittedWalk:
         """Latent points and poses from the known coordinates of poses, of all (3 J,)."""
         key = known.tobytes()
         if key not in self._views:
+            if len(self._views) >= _MOST_VIEWS:
+                self._views.pop(next(iter(self._views)))
             view, poses = self._turn_axes(known), self.from_masks.poses
             self._views[key] = view, view.learn_poses(poses[:, known], poses, self.parts)
         return self._views[key]
