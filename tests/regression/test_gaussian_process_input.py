@@ -242,10 +242,10 @@ RANDOM = [
 
 @for_each("seed", range(5))
 @pytest.mark.filterwarnings("ignore::posterity.linalg.JitterWarning")
-def test_no_variance_is_negative_in_ten_thousand_configurations(seed):
+def test_no_variance_is_negative_in_two_thousand_configurations(seed):
     """Scales from 1e-6 to 1e6, equal rows, next to no noise: zero at the least, and finite."""
     rng = np.random.default_rng(seed)
-    for case in range(2_000):
+    for case in range(400):
         n, copies = rng.integers(1, 13), rng.integers(0, 3)
         X = rng.normal(size=(n, rng.integers(1, 3))) * 10.0 ** rng.uniform(-3, 3)
         X = np.vstack([X, X[rng.integers(0, n, copies)]])

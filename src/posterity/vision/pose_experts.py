@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from posterity import linalg, validation
 from posterity.arrays import Array
+from posterity.linalg.leading import leading_eigenpairs
 
 _NEIGHBOURS = 10  # nearest poses between which features differ by noise
 _MOST_ROWS = 2000  # whose neighbours, or distances, are looked for
@@ -212,8 +213,8 @@ def find_whitening(
 
 def _find_directions(rows: Array, most: int) -> Array:
     """Directions in which whitened features vary most, (D, at most ``most``)."""
-    _, directions = np.linalg.eigh(rows.T @ rows)
-    return np.asarray(directions[:, ::-1][:, :most])
+    _, directions = leading_eigenpairs(rows.T @ rows, min(most, rows.shape[1]))
+    return directions
 
 
 def _find_clusters(rows: Array, most: int, seed: int) -> tuple[Labels, Array]:
