@@ -123,6 +123,15 @@ def test_whitened_noise_between_groups_has_unit_variance():
     np.testing.assert_allclose(np.cov((features @ factor).T), np.eye(2), atol=0.1)
 
 
+def test_doubt_widens_modes_but_does_not_join_them():
+    poses = np.tile([[[0.0], [1.0]]], (2, 1, 1))
+    log_weights, doubt = np.log(np.full((2, 2), 0.5)), np.array([0.0, 1.0])
+    mixture = pose_mixtures.PoseMixture(log_weights, poses, 0.0 * poses, doubt)
+    modes = mixture.find_modes(np.array([0.1]), 99.0, (1,))
+    np.testing.assert_allclose(modes.probability, 0.5)
+    np.testing.assert_allclose(modes.standard_deviations[..., 0], [[0.1, 0.1], [1.0, 1.0]])
+
+
 def test_one_expert_is_a_ridge_regression_on_the_kernel():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(50, 3)), rng.normal(size=(50, 2))
