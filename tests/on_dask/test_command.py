@@ -317,11 +317,20 @@ def test_without_dask_it_says_what_to_install(at, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])
-def test_an_address_where_nobody_answers_is_told(at, monkeypatch, address):
+def test_an_address_where_nobody_answers_is_told_and_the_client_is_closed(
+    at, monkeypatch, address
+):
+    distributed = pytest.importorskip("distributed")
+    made = []
+    start = distributed.Client.start
+    monkeypatch.setattr(
+        distributed.Client, "start", lambda self, **more: (made.append(self), start(self, **more))
+    )
     monkeypatch.setattr(clusters, "_PATIENCE", 0.2)
     result = CliRunner().invoke(app, f"fit sales -t price --dask {address}".split())
     assert result.exit_code == 2, result.output
     assert f"{address}: no scheduler answers at this address" in _told(result)
+    assert [client.status for client in made] == ["closed"]
 
 
 def test_a_cluster_without_workers_is_told(at, monkeypatch):

@@ -44,7 +44,8 @@ def test_a_golden_file_says_what_it_said(path):
         assert found.keys() == set(said.files)
         for name in said.files:
             if said[name].dtype.kind == "f":
-                np.testing.assert_allclose(found[name], said[name], rtol=1e-9, atol=1e-9)
+                # Latent points of new rows are found by a search, to about eight digits.
+                np.testing.assert_allclose(found[name], said[name], rtol=1e-7, atol=1e-7)
             else:
                 np.testing.assert_array_equal(found[name], said[name])
 

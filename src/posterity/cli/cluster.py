@@ -114,11 +114,15 @@ def _connect_to_scheduler(address: str) -> Iterator[Any]:
     """Connect to an existing cluster, which keeps running afterwards."""
     import distributed
 
+    # A client whose connection fails stays open, and waits for the lock of another one that starts
+    # if the garbage collector closes it meanwhile: it must have a name before it connects.
+    client = distributed.Client.__new__(distributed.Client)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # versions are compared below
-            client = distributed.Client(address, timeout=_PATIENCE)
+            client.__init__(address, timeout=_PATIENCE)
     except (OSError, ValueError, TypeError) as error:
+        client.close()
         raise typer.BadParameter(
             f"--dask {address}: no scheduler answers at this address ({_first_line(error)}). Use "
             "local, or the address that 'dask scheduler' prints when it starts, such as "

@@ -13,16 +13,19 @@ _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a parameter
 _STOPPED = 99  # SciPy's status where a callback ends the search
 
 
-class _StopWithoutGain:
-    """A callback that ends the search when it no longer gains."""
+class _Progress:
+    """A callback that ends the search when it no longer gains, and sees whether it moved."""
 
-    def __init__(self, least: float) -> None:
-        self._least, self._last, self._poor = least, np.inf, 0
+    def __init__(self, start: Array, least_gain: float) -> None:
+        self._x, self._least = start, least_gain
+        self._last, self._poor = np.inf, 0
+        self.moved = True  # in the last iteration, by more than rounding
 
     def __call__(self, intermediate_result: scipy_optimize.OptimizeResult) -> None:
-        value = float(intermediate_result.fun)
+        x, value = intermediate_result.x, float(intermediate_result.fun)
+        self.moved = bool(np.any(np.abs(x - self._x) > 10 * EPS * np.abs(self._x)))
         self._poor = self._poor + 1 if self._last - value < self._least else 0
-        self._last = value
+        self._x, self._last = np.array(x), value
         if self._poor == 2:
             raise StopIteration
 
@@ -73,17 +76,18 @@ def minimise_lbfgs(
     start = np.asarray(x0, dtype=np.float64)
     if bounds is not None:
         start = np.clip(start, *np.transpose(bounds))
+    progress = _Progress(start, least_gain)
     result = scipy_optimize.minimize(
         _guard_domain(value_and_gradient, start),
         start,
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        callback=_StopWithoutGain(least_gain) if least_gain > 0.0 else None,
+        callback=progress,
         options={"maxiter": max_iter, "gtol": tol, "ftol": 10 * EPS, "maxfun": 20 * max_iter},
     )
     slope = _largest_slope(result.x, result.jac, bounds)
-    reason, converged = _explain_status(result, slope, tol, max_iter, least_gain)
+    reason, converged = _explain_status(result, slope, tol, max_iter, least_gain, progress.moved)
     held = find_reached_bounds(result.x, result.jac, bounds, names)
     labels = tuple(bound.label for bound in held)
     optimum = Optimum(
@@ -118,6 +122,7 @@ def _explain_status(
     tol: float,
     max_iter: int,
     least_gain: float,
+    moved: bool,
 ) -> tuple[str, bool]:
     """Why SciPy's routine stopped, in words, and whether that is convergence."""
     if result.status == _STOPPED:
@@ -126,7 +131,7 @@ def _explain_status(
         return f"{max_iter} L-BFGS iterations were not enough", False
     if result.status == 0 and "GRADIENT" in result.message.upper():
         return f"the largest gradient entry fell below {tol:.0e}", True
-    if result.status == 0:
+    if result.status == 0 and moved:  # a step of no length does not change any value
         return "the value no longer changes in double precision", True
     if slope <= _NEXT_TO_FLAT * least_gain:
         return f"no step gains more than rounding, and the slope is {slope:.0e}", True

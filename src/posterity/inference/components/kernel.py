@@ -25,6 +25,7 @@ from posterity.linalg import leading
 _BLOCK_VALUES = 1 << 21  # rows meet the training rows 16 MiB at a time
 _ASYMMETRY = 1e-8  # of the largest entry: half the digits of a double
 _NULL = 1e-12  # of the largest eigenvalue: below, rounding
+_ROUNDINGS = 4  # of an entry of a kernel matrix, which is a sum or a power of one
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -141,7 +142,8 @@ def decompose_kernel(K: Array, n_components: int | float | None = None) -> Kerne
            [-1.],
            [ 3.]]), array([7.]))
     """
-    n, floor = len(K), _EPS * len(K) * float(np.abs(np.diagonal(K)).max())
+    n = len(K)
+    floor = n * _ROUNDINGS * _EPS * float(np.abs(np.diagonal(K)).max())
     means, grand_mean = center_kernel(K)
     total = float(np.trace(K))
     most = min(n, n_components) if isinstance(n_components, int) else n

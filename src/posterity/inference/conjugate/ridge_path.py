@@ -115,15 +115,15 @@ class KernelSpectrum:
         padded = np.zeros((len(problem.A), len(d)))
         padded[free] = U
         V = problem.reflect_to_rows(padded)
+        if d.max(initial=0.0) <= _rounding_share(problem) * problem.scale:
+            d = np.zeros_like(d)  # the rounding of a constant, which must not be learned from
         return cls(problem, np.maximum(d, 0.0), V, U.T @ problem.T[free], V**2)
 
     def penalty_grid(self) -> Array:
         """Logs of every penalty that can matter: from rounding to a constant function."""
-        rounding = min(_EPS * self.problem.weight.sum(), 1.0)  # a share of the largest
-        largest = self.d.max(initial=0.0)
-        if largest <= rounding * self.problem.scale:  # nothing but the rounding of a constant
-            largest = self.problem.scale or 1.0
-        low, high = np.log(rounding * largest), np.log(_LARGEST_PENALTY * largest)
+        largest = self.d.max(initial=0.0) or self.problem.scale or 1.0
+        low = np.log(_rounding_share(self.problem) * largest)
+        high = np.log(_LARGEST_PENALTY * largest)
         return np.linspace(low, high, int(np.ceil((high - low) / _STEP)) + 1)
 
     def leave_one_out_errors(self, log_lam: Array) -> Array:
@@ -153,6 +153,11 @@ class KernelSpectrum:
         """g, (r, G)."""
         lam = np.exp(log_lam)
         return lam / (self.d[:, None] + lam)
+
+
+def _rounding_share(problem: KernelProblem) -> float:
+    """Return the share of the largest eigenvalue that may be rounding."""
+    return min(_EPS * float(problem.weight.sum()), 1.0)
 
 
 def _check_semi_definite(d: Array, scale: float) -> None:

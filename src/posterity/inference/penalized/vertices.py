@@ -20,7 +20,8 @@ from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
 _SMALL = 400  # rows up to which everything is searched; more are first searched in a sample
 _VALUES = 200_000  # of powers at once
 _DRAWS = 30
-_KEPT = 4
+_KEPT = 4  # of the draws, searched further; more while a pass costs fewer powers than
+_CHEAP = 10_000
 _INDEPENDENT = 1e-8
 _ROUNDING = 1e-14
 _BETTER = 1e-12
@@ -96,8 +97,10 @@ def search_vertices(
 ) -> Vertex:
     """The best vertex reached from the starts and from random ones."""
     small = problem.sample_rows(_SMALL, rng) if problem.n_data > _SMALL else problem
-    draws = [_fit_random_rows(small, rng) for _ in range(_DRAWS)]
-    tried = [*starts, *sorted(draws, key=small.objective)[:_KEPT]]
+    drawn = sorted({_draw_rows(small, rng) for _ in range(_DRAWS)})
+    draws = [linalg.least_squares(small.A[[*n]], small.y[[*n]]).solution for n in drawn]
+    kept = max(_KEPT, _CHEAP // (len(small.y) ** 2 * small.A.shape[1]))  # more where they are cheap
+    tried = [*starts, *sorted(draws, key=small.objective)[:kept]]
     found = [exchange_rows(small, x, max_iter=max_iter) for x in tried]
     n_iter = sum(vertex.n_iter for vertex in found)
     if small is not problem:
@@ -179,7 +182,8 @@ def _distances(r: Array, rounding: Array) -> Array:
 
 def _select_nearest_rows(problem: LinePieces, x: Array) -> list[int]:
     """Linearly independent rows, as many as there are, those of small residual first."""
-    order = np.argsort(np.abs(problem.y - problem.A @ x), kind="stable")
+    distance = _distances(problem.y - problem.A @ x, problem.rounding_error(x))
+    order = np.argsort(distance, kind="stable")  # rows that are met stay in their order
     left = problem.A[order]
     size = np.linalg.norm(left, axis=1)
     chosen: list[int] = []
@@ -195,8 +199,7 @@ def _select_nearest_rows(problem: LinePieces, x: Array) -> list[int]:
     return chosen
 
 
-def _fit_random_rows(problem: LinePieces, rng: np.random.Generator) -> Array:
-    """A point that meets as many random rows as there are unknowns."""
+def _draw_rows(problem: LinePieces, rng: np.random.Generator) -> tuple[int, ...]:
+    """Draw as many rows as there are unknowns, in order, so that equal draws are equal."""
     size = min(problem.n_data, problem.A.shape[1])
-    rows = rng.choice(problem.n_data, size, replace=False)
-    return linalg.least_squares(problem.A[rows], problem.y[rows]).solution
+    return tuple(sorted(rng.choice(problem.n_data, size, replace=False).tolist()))

