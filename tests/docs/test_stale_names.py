@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import functools
 import importlib
 import inspect
 import re
@@ -51,15 +52,24 @@ def names_elsewhere() -> Iterator[str]:
         yield from re.findall(r"^ +(\w+_) :", cls.__doc__ or "", re.M)
 
 
-MODULES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SRC.rglob("*.py"))}
-KNOWN = {part for path in MODULES for part in path.relative_to(ROOT).with_suffix("").parts}
-KNOWN |= {name for tree in MODULES.values() for name in names_in(tree)} | {*names_elsewhere()}
+@functools.cache
+def modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SRC.rglob("*.py"))}
 
-TESTS = {
-    name
-    for path in (ROOT / "tests").rglob("test_*.py")
-    for name in re.findall(r"^def (\w+)", path.read_text("utf-8"), re.M)
-}
+
+@functools.cache
+def known_names() -> set[str]:
+    """Names in the package, of its modules, and those from elsewhere."""
+    files = {part for path in modules() for part in path.relative_to(ROOT).with_suffix("").parts}
+    return files | {name for tree in modules().values() for name in names_in(tree)}.union(
+        names_elsewhere()
+    )
+
+
+@functools.cache
+def names_of_tests() -> set[str]:
+    texts = (path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    return {name for text in texts for name in re.findall(r"^def (\w+)", text, re.M)}
 
 
 def resolves(name: str) -> bool:
@@ -94,18 +104,18 @@ def stale(literals: Iterable[str], known: set[str]) -> Iterator[str]:
 
 def stale_in(docstring: str) -> Iterator[str]:
     """Stale names in backticks, in references, and in the types of parameters."""
-    yield from stale(re.findall(r"``(.+?)``", docstring, re.S), KNOWN)
-    yield from stale(re.findall(r":\w+:`~?([\w.]+)`", docstring), KNOWN)
+    yield from stale(re.findall(r"``(.+?)``", docstring, re.S), known_names())
+    yield from stale(re.findall(r":\w+:`~?([\w.]+)`", docstring), known_names())
     for section in TYPED.findall(docstring):
         words = " ".join(map("".join, TYPE.findall(section)))
         types = re.findall(r"(?<![\w.\"'`:])[A-Z]\w*[a-z]\w*", words)
-        yield from (name for name in types if name not in KNOWN | LIBRARIES)
+        yield from sorted({*types} - known_names() - LIBRARIES)
 
 
 def test_docstrings_name_what_exists():
     found = [
         f"{path.relative_to(ROOT)}: {name}"
-        for path, tree in MODULES.items()
+        for path, tree in modules().items()
         for docstring in docstrings(tree)
         for name in stale_in(docstring)
     ]
@@ -115,7 +125,7 @@ def test_docstrings_name_what_exists():
 @for_each("page", PAGES, ids=lambda page: page.stem)
 def test_pages_name_what_exists(page):
     text = page.read_text("utf-8")
-    known = KNOWN | TESTS | set(re.findall(r"\w+", "".join(BLOCK.findall(text))))
+    known = known_names().union(names_of_tests(), re.findall(r"\w+", "".join(BLOCK.findall(text))))
     found = list(stale(re.findall(r"`([^`\n]+)`", BLOCK.sub("", text)), known))
     assert not found
 
@@ -124,12 +134,12 @@ def test_pages_name_what_exists(page):
     "name", ["_ranges", "kernels.Nothing", "Forgotten", "gone_", "vanish()", "Gamma.forgotten"]
 )
 def test_a_name_that_code_does_not_have_is_found(name):
-    assert list(stale([name], KNOWN)) == [name]
+    assert list(stale([name], known_names())) == [name]
 
 
 @for_each("name", ["kernels.RBF", "coef_", "fit(X, y)", "kernel__length_scale=2", "a.txt", "K^-1"])
 def test_names_that_exist_and_other_text_pass(name):
-    assert not list(stale([name], KNOWN))
+    assert not list(stale([name], known_names()))
 
 
 def test_a_type_that_code_does_not_have_is_found():
