@@ -175,7 +175,7 @@ ROWS = (
         _COVER,
         "posterity RandomForestClassifier",
         (
-            ("scikit-learn RandomForestClassifier", "scikit-learn `RandomForest`"),
+            ("scikit-learn RandomForestClassifier", "scikit-learn `RandomForestClassifier`"),
             ("LightGBM LGBMClassifier", "LightGBM"),
         ),
         (FIT, LOG_LOSS, Measure("pickle_mb", "{} MB", 3)),
@@ -194,7 +194,7 @@ ROWS = (
         "kin8nm, 7,373 x 8",
         "posterity RandomForestRegressor",
         (
-            ("scikit-learn RandomForestRegressor", "scikit-learn `RandomForest`"),
+            ("scikit-learn RandomForestRegressor", "scikit-learn `RandomForestRegressor`"),
             ("LightGBM LGBMRegressor", "LightGBM, means only"),
         ),
         (FIT, Measure("rmse", "RMSE {}", 3), Measure("crps", "CRPS {}", 3)),

@@ -3,13 +3,17 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from support.for_each import for_each
+from typer.testing import CliRunner
 
 import posterity
+from posterity.cli import app
 
+ROOT = Path(__file__).parents[1]
 STUB = Path(posterity.__file__).with_suffix(".pyi")
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "polars", "matplotlib", "pandas", "jinja2", "joblib")
 
@@ -50,6 +54,15 @@ except SystemExit:
     ask = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()):\n    {}"
     body = "\n    ".join(code.strip().splitlines())
     assert not loaded_by(ask.format(body)).intersection(HEAVY)
+
+
+def test_one_version_is_stated_everywhere():
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert posterity.__version__ == stated, "The installed package is another: run `make test`."
+    assert CliRunner().invoke(app, ["--version"]).output == f"posterity {stated}\n"
+    assert f"\nversion: {stated}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"## [{stated}]" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert "__version__" in dir(posterity)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error():

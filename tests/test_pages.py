@@ -1,24 +1,22 @@
 """The examples on the pages of the documentation run, and print what the pages say."""
 
 import doctest
-import re
 from pathlib import Path
 
 from support.for_each import for_each
+from support.pages import read_examples
 
-DOCS = Path(__file__).parents[1] / "docs"
-EXAMPLE = re.compile(r"^```pycon\n(.*?)^```", re.M | re.S)
-PAGES = [path for path in sorted(DOCS.glob("*.md")) if EXAMPLE.search(path.read_text("utf-8"))]
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = [examples for examples in map(read_examples, PAGES) if examples]
 
 
 def test_some_pages_have_examples():
-    assert PAGES
+    assert {"CONTRIBUTING", "extending"} < {examples.name for examples in EXAMPLES}
 
 
-@for_each("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run_in_order(page):
-    text = "\n".join(EXAMPLE.findall(page.read_text("utf-8")))
-    examples = doctest.DocTestParser().get_doctest(text, {}, page.stem, str(page), 0)
+@for_each("examples", EXAMPLES, ids=lambda examples: examples.name)
+def test_the_examples_of_a_page_run_in_order(examples):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     runner.run(examples, out=report.append)

@@ -74,7 +74,7 @@ def stub() -> str:
         f"from posterity{at} import ({_block('{}', places[at])})\n" for at in sorted(places)
     )
     doc = "The names of the front door, as a type checker reads them. Written by ``make family``."
-    return f'"""{doc}"""\n\n{imports}\n__all__ = [{listed}]\n'
+    return f'"""{doc}"""\n\n{imports}\n__all__ = [{listed}]\n\n__version__: str\n'
 
 
 def _block(form: str, names: list[str]) -> str:

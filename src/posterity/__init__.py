@@ -42,6 +42,8 @@ __all__ = sorted([*_HOME, *_ROOMS])
 
 def __getattr__(name: str) -> Any:
     """A room or a name of the front door, imported at its first use."""
+    if name == "__version__":  # of what is installed: pyproject.toml alone states it
+        return import_module("importlib.metadata").version("posterity")
     if name in _ROOMS:
         return import_module(f"posterity.{name}")
     if name not in _HOME:
@@ -52,4 +54,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "__version__"})

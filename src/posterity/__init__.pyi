@@ -137,3 +137,5 @@ __all__ = [
     "trees",
     "vision",
 ]
+
+__version__: str

@@ -22,7 +22,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
     The activation is a constant plus a weighted sum of units, which are smooth steps in any
     direction or radial bumps. Each stage adds the most probable unit, weight and constant given the
     earlier units, which stay fixed. The most informative units come first, so the sum can be cut
-    short with ``truncated`` or ``validation_fraction``. Two classes use one latent value; with more
+    short with ``truncate`` or ``validation_fraction``. Two classes use one latent value; with more
     classes a softmax, in which each class has its own weights for the same units.
 
     This is a plug-in model: predictions do not average over the uncertainty of the units. Weak
@@ -58,7 +58,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
     ----------
     n_units_ : int
         K, the number of units.
-    units_ : Learned or None
+    units_ : LearnedFeatures or None
         The units as a transformer to ``n_units_`` columns; None without units.
     coef_ : array of shape (1, K) or (C, K)
         Weights of the units: for the second of two classes, or for each class.

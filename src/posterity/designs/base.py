@@ -144,7 +144,7 @@ class Design(abc.ABC):
             Function from a part of the rows as a design, and the values of these rows, to terms; of
             :class:`Minimum` terms the smallest is kept. It may run in another thread or process and
             must not have side effects.
-        along : array of shape (N, ...), Along or None
+        along : array of shape (N, ...), RowValues or None
             Values of all rows; each part gets its own, or None.
         """
         return sum_terms(function(part, *select_values(rows, along)) for rows, part in self.parts())

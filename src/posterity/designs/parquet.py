@@ -2,7 +2,7 @@
 
 A file is read in ranges of rows. Polars may hold a whole compressed row group to decode a range, so
 memory use is one row group and a few blocks. A file with a few very large row groups needs more
-memory and time than one with a smaller ``row_group_size``.
+memory and time than one that was written with smaller row groups.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _LOG_WIDTH_SPREAD = 1.0
 class LearnedFeatures(base.Features):
     """M units with P parameters in total: ``theta``, a flat array.
 
-    A subclass defines ``start``, ``prior``, ``linearised`` and ``_names``. Their argument U is
-    ``standardised(X)``.
+    A subclass defines ``draw_start``, ``prior``, ``linearise`` and ``_names``. The argument U is
+    ``standardise(X)``.
     """
 
     def __init__(self, n_units: int = 5, *, n_restarts: int = 4, random_state: Any = None) -> None:

@@ -29,8 +29,8 @@ class Kernel(abc.ABC):
     """A positive semi-definite function k(x, z).
 
     A subclass is a frozen dataclass that declares its numbers with :func:`positive` and writes
-    ``_block``. It may write ``_diag``, ``_tangent`` and ``_ranges`` where it knows better than the
-    general answers given here.
+    ``_block``. It may write ``_diag``, ``_tangent`` and ``_search_ranges`` where it knows better
+    than the general answers given here.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def report_bounds(
 
     Parameters
     ----------
-    found : Bounded
+    found : BoundedResult
         The result of a search over logarithms.
     natural : sequence of str
         Labels of bounds that are limits of the model or of arithmetic, such as "noise_variance

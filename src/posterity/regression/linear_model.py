@@ -43,7 +43,8 @@ class FeatureRows:
 class LinearModel(models.FeatureModel, Regressor):
     """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
 
-    A subclass writes ``_conclude``, which turns the statistics into fitted attributes.
+    A subclass writes ``_fit_statistics``, which turns the statistics into fitted attributes, and
+    ``_predict_from_features``.
     """
 
     fit_intercept: bool

@@ -23,7 +23,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     The latent value is a constant plus a weighted sum of units, which are smooth steps in any
     direction or radial bumps. Each stage adds the most probable unit, weight and constant given the
     earlier units, which stay fixed. The most informative units come first, so the sum can be cut
-    short with ``truncated`` or ``validation_fraction``.
+    short with ``truncate`` or ``validation_fraction``.
 
     This is a plug-in model: predictions do not average over the uncertainty of the units. Rows are
     therefore held out in turn. They choose the number of units, and set parameters of the
@@ -65,7 +65,7 @@ class StagewiseRegressor(StagewiseModel, Regressor):
     ----------
     n_units_ : int
         K, the number of units.
-    units_ : Learned or None
+    units_ : LearnedFeatures or None
         The units as a transformer to ``n_units_`` columns; None without units.
     coef_ : array of shape (K,)
         Weights of the units.

@@ -44,7 +44,7 @@ class Plot:
 
     Attributes
     ----------
-    x, y : Scale
+    x, y : AxisScale
         Horizontal and vertical scale.
     width, height : float
         Size of the whole figure, in its own units.

@@ -1,7 +1,7 @@
 """Scores of predictive distributions: log score, CRPS, Brier score, coverage, calibration.
 
 Every score takes predictions and outcomes of the same shape; classes are codes from 0. Higher log
-scores are better, and lower values of all others. Functions that end in ``_scorer`` are for
+scores are better, and lower values of all others. Functions that end in ``..._scorer`` are for
 scikit-learn: ``cross_val_score(model, X, y, scoring=scoring.crps_scorer)``. For them higher is
 always better, so errors are negated, and classes are given by their labels.
 """

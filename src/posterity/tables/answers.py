@@ -42,9 +42,9 @@ def append_predictions(
     Returns
     -------
     polars.DataFrame
-        For a numeric target ``y``, the columns ``y_mean``, ``y_std``, ``y_q05`` and so on. For
-        classes, ``y_predicted`` and one probability column ``y_p_...`` a class. The column
-        ``y_unusual`` names the inputs whose values are far outside those of the training rows, or
+        For a numeric target the columns ``..._mean``, ``..._std``, ``..._q05`` and so on. For
+        classes ``..._predicted``, and a column of probabilities ``..._p_...`` for each. The column
+        ``..._unusual`` names the inputs whose values are far outside those of the training rows, or
         "combination" where only their combination is; it is empty for all other rows.
 
     Examples

@@ -69,7 +69,7 @@ class PartitionedSource:
     ----------
     path : str
         The given path of a folder or file.
-    files : tuple of File
+    files : tuple of ParquetFile
         Files with rows, sorted by name.
     columns : tuple of str
         Names of the columns common to all files.

@@ -27,7 +27,7 @@ class SpreadRows:
     ----------
     model : TableModel
         Model whose encoder is fitted, but not its estimator.
-    targets : Targets
+    targets : PartitionedTargets
         Summary of the targets of all rows.
     pieces : tuple of dask.delayed.Delayed
         Encoded rows of each partition that has any.

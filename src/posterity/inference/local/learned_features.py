@@ -138,7 +138,7 @@ def fit_learned_features(
 
     Parameters
     ----------
-    units : Learned
+    units : LearnedFeatures
         Fitted to X, which sets the scale of its columns. Says how often to search again.
     X : array (N, D)
         Rows as they are.

@@ -334,7 +334,7 @@ def prepare_stages(
 
     Parameters
     ----------
-    units : Learned
+    units : LearnedFeatures
         A single one, fitted to X, which sets the scale of the columns. Says how often to search
         again at each stage.
     X : array (N, D)

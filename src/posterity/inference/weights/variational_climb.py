@@ -82,7 +82,7 @@ def climb_to_nearest(
 
     Parameters
     ----------
-    start : Start
+    start : ClimbStart
         Of classes, under a prior that is not flat.
     ask : callable
         ``ask(mean, L)`` answers for the normal of that mean and of precision L L^T.

@@ -109,7 +109,7 @@ def fit_classes(
     weights : array (N,), optional
         How often each row is there.
     n_classes : int
-    plan : Plan
+    plan : ForestPlan
     rng : numpy.random.Generator
     groups : array (N,), optional
         Groups, from 0, of rows that are alike: a tree draws all rows of a group, or none.

@@ -192,7 +192,7 @@ def _mean_probabilities(
     P: Array,
     dP: Array,
 ) -> None:
-    """See ``Counts.means``; a row that no tree has left out gets the base.
+    """See ``LeafCounts.means``; a row that no tree has left out gets the base.
 
     A tree at a time, so that its leaves stay at hand.
     """

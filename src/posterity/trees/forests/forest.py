@@ -147,7 +147,7 @@ def grow_trees(
         Targets that leaves predict, and weights of the rows.
     kind : Kind
         What makes a good split, and what leaves know.
-    plan : Plan
+    plan : ForestPlan
     rng : numpy.random.Generator
     groups : array (N,), optional
         Rows that a tree draws together, or not at all.

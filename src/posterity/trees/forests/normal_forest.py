@@ -105,7 +105,7 @@ def fit_normals(
         Targets, that are taken to be independent where a leaf is known.
     weights : array (N,), optional
         How often each row is there.
-    plan : Plan
+    plan : ForestPlan
     rng : numpy.random.Generator
     groups : array (N,), optional
         Groups, from 0, of rows that are alike: a tree draws all rows of a group, or none.

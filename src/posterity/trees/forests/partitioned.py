@@ -53,7 +53,7 @@ def fit_class_partitions(
     ----------
     family : Family
         The tests, not fitted yet.
-    surveyed : Surveyed
+    surveyed : SurveyedRows
         The rows, with numbers of classes for targets, and how often each class counts.
     planner : callable
     rng : numpy.random.Generator
@@ -87,7 +87,7 @@ def fit_normal_partitions(
     ----------
     family, planner, rng
         See :func:`fit_class_partitions`.
-    surveyed : Surveyed
+    surveyed : SurveyedRows
         The rows, and what all targets are together.
     """
     rows = _PartitionedRows.from_survey(family, surveyed, planner, NumberTargets())

@@ -122,7 +122,7 @@ def grow(
         What is to be told, of each of these.
     weights : array (m,)
         How often each of these counts; more than zero.
-    criterion : Criterion
+    criterion : SplitCriterion
         What makes a split a good one.
     rules : Rules
         When to stop.
@@ -131,7 +131,7 @@ def grow(
 
     Returns
     -------
-    Grown
+    GrownTree
         Leaves are in the order of ``places``. With rows in another order the same tree grows, if
         the family answers with codes; if with numbers, cuts in nodes of more than 64 different
         answers change.

@@ -36,7 +36,7 @@ def compute_bound(
     kernel : Kernel
     noise_variance : float
         Of a row this times its spread.
-    observed : Observed
+    observed : ObservedRows
         The rows, in memory or elsewhere, and what was observed there.
     Z : array (M, D), or a sequence of objects where the kernel takes those
         The inducing points.

@@ -61,11 +61,11 @@ def maximise_inducing_bound(
 
     Parameters
     ----------
-    problem : Problem
+    problem : ProcessProblem
         Rows, observations, kernel and noise, and between what they may be tuned.
     points : int, or like the rows
         How many to choose at most, or the inducing points to start from.
-    observed : Observed, optional
+    observed : ObservedRows, optional
         The rows that the bound is of, where those of the problem are but a sample of them.
     optimise_points : bool, default=True
         Whether they move; points of kernels that take objects never do.
