@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
@@ -150,6 +151,28 @@ def test_targets_that_cannot_be_used_are_refused_with_a_sentence():
         regressor().predict_proba(table())
     with pytest.raises(tables.TableError, match="No row of the table has a value for the target"):
         regressor().fit(table().with_columns(price=pl.lit("")))
+
+
+@for_each("name", ["size", None])
+def test_targets_named_like_an_input_are_refused(name):
+    """With log(table["size"]) as y the column is the answer, with a lagged one it is an input."""
+    X = pd.DataFrame({"size": [1.0, 2.0, np.nan, 4.0], "target": [1, 2, 3, 4]})
+    y = pd.Series([1.0, 2.0, np.nan, 5.0], name=name)
+    with pytest.raises(tables.TableError, match="row 4 5.0 instead of 4.*give y another name"):
+        tables.append_targets(tables.as_frame(X), y if name else [1, 2, 3, 5.0])
+
+
+@for_each("column", [[1.0, np.nan, 3.0], ["a", None, "b"], [True, False, True], [1, 2, 3]])
+def test_a_column_that_is_the_target_itself_is_no_input(column):
+    X = pd.DataFrame({"other": [1.0, 2.0, 3.0], "y": column})
+    assert tables.append_targets(tables.as_frame(X), X["y"])[1] == "y"
+    joined, name = tables.append_targets(tables.as_frame(X), X["y"].astype(object))
+    assert (joined.columns, name) == (["other", "y"], "y")
+
+
+def test_the_target_of_a_schema_replaces_its_column():
+    joined, _ = tables.append_targets(tables.as_frame({"y": [1.0]}), [2.0], "y")
+    assert joined["y"].to_list() == [2.0]
 
 
 def test_questions_before_fit_are_refused():
