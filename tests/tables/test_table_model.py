@@ -216,8 +216,6 @@ def test_columns_that_sum_to_one_trouble_no_regressor(estimator):
 
 
 def test_scikit_learn_scores_and_tunes_it_on_frames_with_text():
-    import pandas as pd
-
     frame = pd.DataFrame({"size": SIZE, "colour": COLOUR})
     ridge = tables.TableModel(regression.RidgeRegression())
     assert is_regressor(ridge)
@@ -243,8 +241,29 @@ def test_classes_come_back_in_the_type_of_y(kind):
     assert model.score(frame, y) == np.mean(answers == y)
 
 
+EXTENSION_ARRAYS = {
+    "whole numbers": pd.array(PRICE.round().astype(int), dtype="Int64"),
+    "missing numbers": pd.array([None, *PRICE[1:]], dtype="Float64"),
+    "array of a series": pd.Series(PRICE).array,
+    "index": pd.Index(PRICE),
+    "categories": pd.Categorical(KIND),
+    "text": pd.array(KIND, dtype="string"),
+    "truth": pd.array(KIND == "dear", dtype="boolean"),
+}
+
+
+@for_each("kind", list(EXTENSION_ARRAYS))
+def test_extension_arrays_of_pandas_are_targets_as_their_series_are(kind):
+    y, X = EXTENSION_ARRAYS[kind], {"size": SIZE, "colour": COLOUR}
+    estimator = regression.BayesianLinearRegression()
+    if kind in ("categories", "text", "truth"):
+        estimator = classification.LogisticRegression()
+    model, same = (tables.TableModel(estimator).fit(X, one) for one in (y, pd.Series(y)))
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert model.score(X, y) == same.score(X, pd.Series(y))
+
+
 def test_tables_of_every_library_are_the_same_rows():
-    import pandas as pd
     import pyarrow as pa
 
     X = np.column_stack([SIZE, RNG.normal(size=N)])

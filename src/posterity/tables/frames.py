@@ -142,10 +142,10 @@ def _make_series(name: str, values: Any) -> pl.Series:
 
 
 def _from_pandas(name: str, values: Any) -> pl.Series:
-    """Convert a pandas column without the optional dependencies of polars."""
+    """Convert a pandas column or array without the optional dependencies of polars."""
     if values.dtype.kind in "biufMm" and isinstance(values.dtype, np.dtype):
         return _make_series(name, values.to_numpy())
-    missing = values.isna().to_numpy()
+    missing = np.asarray(values.isna())
     cells = values.to_numpy(dtype=object, copy=True)
     cells[missing] = None
     if values.dtype.name == "category":  # stays one, also where its labels are numbers
