@@ -158,7 +158,7 @@ def test_targets_named_like_an_input_are_refused(name):
     """With log(table["size"]) as y the column is the answer, with a lagged one it is an input."""
     X = pd.DataFrame({"size": [1.0, 2.0, np.nan, 4.0], "target": [1, 2, 3, 4]})
     y = pd.Series([1.0, 2.0, np.nan, 5.0], name=name)
-    with pytest.raises(tables.TableError, match="row 4 5.0 instead of 4.*give y another name"):
+    with pytest.raises(tables.TableError, match=r"row 4 5.0 instead of 4.*give y another name"):
         tables.append_targets(tables.as_frame(X), y if name else [1, 2, 3, 5.0])
 
 
