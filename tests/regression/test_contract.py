@@ -1,5 +1,6 @@
 """Every regressor keeps scikit-learn's contract and the library's own."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -159,3 +160,15 @@ def test_quantile_levels_are_checked():
     X, y = data()
     with pytest.raises(ValueError, match="between 0 and 1"):
         posterity.RidgeRegression().fit(X, y).predict_quantiles(X, quantiles=[0.5, 1.0])
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_a_refused_refit_leaves_the_earlier_fit(model):
+    X, y = data_for(model)
+    fitted, wide = copy.copy(fit_once(model)), np.hstack([X, X])
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.fit(wide, np.where(np.arange(len(y)) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="negative"):
+        fitted.fit(wide, y, sample_weight=np.full(len(y), -1.0))
+    assert vars(fitted) == vars(fit_once(model))
+    np.testing.assert_array_equal(fitted.predict(X), fit_once(model).predict(X))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from posterity import distributions, models
+from posterity import distributions, models, validation
 from posterity.arrays import Array
 
 
@@ -43,6 +43,10 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     """
 
     noise_variance_: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        validation.protect_fits(cls)
 
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
