@@ -171,7 +171,7 @@ def fit_hierarchy(
     observed = ~np.isnan(np.hstack(parts))
     free = placements.FreePlacement(*X.shape)
     volume, above = (
-        ChildNode(Volume(observed.any(axis=1)), levels.root, "volume"),
+        ChildNode(Volume(np.any(observed, axis=1)), levels.root, "volume"),
         ChildNode(prior, levels.root, "dynamics"),
     )
     problem = search.LatentPointProblem((*terms, volume, node, above), free, int(np.sum(observed)))

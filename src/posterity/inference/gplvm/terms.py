@@ -115,7 +115,7 @@ class Volume:
     of that spread.
 
     Points of rows without any value are not of the cloud: nothing holds them, so that they would
-    be moved far away to let all others shrink. ``rows`` (N,) says which rows have values; None: all.
+    be moved far away to let all others shrink. ``rows`` (N,) says which have values; None: all.
     """
 
     start = np.empty(0)

@@ -110,7 +110,7 @@ def _fit_map(
     rows = Y if plan.back_kernel is None else fill_missing_outputs(Y, plan.n_components)
     placement = _choose_placement(plan, rows)
     observed = ~np.isnan(Y)
-    volume = Volume(observed.any(axis=1))
+    volume = Volume(np.any(observed, axis=1))
     problem = LatentPointProblem((term, prior, volume), placement, int(np.sum(observed)))
     starts = [start.X, *(start.draw_near(plan.rng) for _ in range(plan.n_restarts))]
     learned = maximise_latent_points(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
