@@ -15,6 +15,7 @@ from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference import rows
 from posterity.inference.local import fit_learned_features
+from posterity.models.training import refuse_noise_of_rows
 
 
 class FeatureModel(BaseEstimator):
@@ -77,4 +78,6 @@ class FeatureModel(BaseEstimator):
 
 def check_variance(value: float | None, name: str) -> float | None:
     """A variance that is positive, or None where it is to be learned."""
+    if value is not None and name == "noise_variance":
+        refuse_noise_of_rows(value)
     return None if value is None else validation.check_positive(value, name)

@@ -2,7 +2,7 @@
 
 import abc
 import functools
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,21 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         validation.protect_fits(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a likelihood by nested name: ``likelihood__shape=2.0``.
+
+        A likelihood is a value and is replaced, never changed.
+        """
+        names = ["likelihood"] if hasattr(self, "likelihood") else []
+        own, inner = models.split_nested_params(params, names)
+        super().set_params(**own)
+        for name, changes in inner.items():
+            value = getattr(self, name)
+            if value is None:
+                raise ValueError(f"{name}=None has no parameters; set {name} to a value first.")
+            setattr(self, name, value.with_params(**changes))
+        return self
 
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
