@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 from support.for_each import for_each
 
-from posterity import validation
+from posterity import PCA, GammaRegression, tables, validation
 
 
 class WeightedMean(RegressorMixin, BaseEstimator):
@@ -341,3 +341,15 @@ def test_plain_queries_of_a_model_that_knows_names_are_warned_about():
     validation.check_X(model, pd.DataFrame(np.eye(2), columns=["a", "b"]), reset=True)
     with pytest.warns(UserWarning, match="feature names"):
         validation.check_X(model, np.ones((1, 2)), reset=False)
+
+
+def test_a_refused_refit_leaves_the_earlier_fit_of_a_table_and_of_axes():
+    X, y = {"a": [1.0, 2.0, 3.0], "b": [1, 2, 4]}, [1.0, 2.0, 3.5]
+    table = tables.TableModel(GammaRegression()).fit(X, y)
+    axes = PCA().fit(np.diag([1.0, 2.0, 3.0]))
+    before = [dict(vars(model)) for model in (table, axes)]
+    with pytest.raises(ValueError, match="positive"):
+        table.fit({"c": [1.0, 2.0, 3.0]}, [-1.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match="negative"):
+        axes.fit(np.eye(4), sample_weight=[-1.0] * 4)
+    assert [vars(model) for model in (table, axes)] == before

@@ -1,5 +1,6 @@
 """Every classifier keeps scikit-learn's contract and the library's own."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -126,3 +127,15 @@ def test_the_same_rows_give_the_same_model(model):
     X, y = data(n_classes=3)
     again = clone(model).fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(again, fit_once(model, n_classes=3).predict_proba(X))
+
+
+@every_case
+def test_a_refused_refit_leaves_the_earlier_fit(model):
+    X, y = data()
+    fitted, wide = copy.copy(fit_once(model)), np.hstack([X, X])
+    with pytest.raises(ValueError, match="only one class"):
+        fitted.fit(wide, ["ape"] * len(X))
+    with pytest.raises(ValueError, match="negative"):
+        fitted.fit(wide, np.where(y == "ape", "cow", "dog"), sample_weight=np.full(len(X), -1.0))
+    assert vars(fitted) == vars(fit_once(model))
+    np.testing.assert_array_equal(fitted.predict(X), fit_once(model).predict(X))

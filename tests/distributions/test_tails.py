@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.distributions import Bernoulli, Categorical, Gamma, GeneralNormal, Normal, StudentT
+from posterity.distributions import (
+    Bernoulli,
+    Categorical,
+    Gamma,
+    GeneralNormal,
+    LogNormal,
+    NegativeBinomial,
+    Normal,
+    StudentT,
+)
 
 RELATIVE = 1e-12
 
@@ -159,3 +168,68 @@ def test_a_tiny_scale_of_a_small_power_has_an_ordinary_variance():
     assert prediction.standard_deviation() == pytest.approx(1.0, rel=1e-9)
     assert GeneralNormal(1.0, 0.0, power).variance() == 0.0
     assert GeneralNormal(1.0, 1.0, power).variance() == np.inf
+
+
+@for_each("power", [100.0, 500.0, 3000.0])
+@for_each("z", [1e-3, 0.1, 0.9])
+def test_a_power_that_is_large_leaves_the_centre_nearly_uniform(power, z):
+    """Where |z|^power underflows, as elsewhere."""
+    p, x = mpmath.mpf(power), mpmath.mpf(z)
+    density = 1 / (2 * mpmath.gamma(1 + 1 / p))
+
+    def partial_mean(a, b):
+        return mpmath.gammainc(2 / p, a**p, b**p) / p * density
+
+    below = mpmath.gammainc(1 / p, x**p, mpmath.inf, regularized=True) / 2
+    d = GeneralNormal(0.0, 1.0, power)
+    assert_close(d.cdf(-z), below)
+    assert_close(d.logcdf(-z), mpmath.log(below))
+    assert_close(d.logccdf(-z), mpmath.log1p(-below))
+    assert float(d.icdf(float(below))) == pytest.approx(-z, rel=1e-9)
+    half_spread = (
+        mpmath.gamma(2 / p)
+        / mpmath.gamma(1 / p)
+        * mpmath.betainc(1 / p, 2 / p, 0, 0.5, regularized=True)
+    )
+    distance = x * (1 - 2 * below) + 2 * partial_mean(x, mpmath.inf)
+    assert_close(d.crps(z), distance - half_spread)
+
+
+@for_each("a", [1e9, 1e12, 1e15])
+@for_each("deviations", [-6.0, -4.5, -1.0, 1.0])
+def test_both_tails_of_a_large_gamma_add_up_to_one(a, deviations):
+    d, x = Gamma(a, 1.0), a + deviations * np.sqrt(a)
+    assert float(d.cdf(x) + d.ccdf(x)) == pytest.approx(1.0, abs=1e-15)
+    assert float(np.exp(d.logccdf(x))) == pytest.approx(float(d.ccdf(x)), rel=1e-13)
+
+
+@for_each("mean", [1e17, 1e100, 1e300])
+@for_each("shape", [1e-3, 1.0, 50.0])
+def test_huge_negative_binomials_are_gammas(mean, shape):
+    d, limit = NegativeBinomial(mean, shape), Gamma(shape, shape)
+    for p in (0.05, 0.5, 0.95):
+        expected = float(limit.icdf(p)) * mean
+        assert float(d.icdf(p)) == pytest.approx(expected, rel=1e-9, abs=1.0)
+        assert float(d.iccdf(1.0 - p)) == pytest.approx(expected, rel=1e-9, abs=1.0)
+    y = np.array([1e-2, 1.0, 3.0])
+    np.testing.assert_allclose(d.ccdf(np.rint(y * mean)), limit.ccdf(y), rtol=1e-9, atol=1e-300)
+
+
+@for_each("scale", [1e-8, 1e-3, 0.0999, 0.1001, 3.0])
+@for_each("z", [-40.0, -1.0, 0.0, 0.5, 40.0])
+@for_each("location", [0.0, 300.0])
+def test_log_normal_crps(scale, z, location):
+    y = float(np.exp(location + scale * z))
+    s, x = mpmath.mpf(scale), mpmath.mpf(y)
+    # In terms of what doubles say of the logarithm, which is all that the density knows.
+    at = (mpmath.log(x) - mpmath.mpf(location)) / s
+    mean = mpmath.exp(mpmath.mpf(location) + s**2 / 2)
+
+    def central(t):
+        return mpmath.erf(t / mpmath.sqrt(2))
+
+    exact = x * central(at) - mean * (central(at - s) + mpmath.erf(s / 2))
+    rounding = 4e-16 * (1.0 + abs(location)) / scale
+    ours = mpmath.mpf(float(LogNormal(location, scale).crps(y)))
+    assert ours > 0
+    assert abs(ours - exact) <= max(1e-11, rounding) * exact

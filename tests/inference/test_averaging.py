@@ -23,9 +23,9 @@ from posterity.inference.averaging import Hyperprior, PosteriorMixture, choose_p
 rng = np.random.default_rng(0)
 
 
-def points_of(objective, start, prior=None):
+def points_of(objective, start, prior=None, limits=(-20.0, 20.0)):
     start = np.asarray(start, dtype=float)
-    limits = np.tile([-20.0, 20.0], (len(start), 1))
+    limits = np.array(np.broadcast_to(limits, (len(start), 2)))
     best = optimize.minimise_bfgs(objective, start)
     flat = Hyperprior(np.zeros(len(start)), np.zeros(len(start)))
     names = [f"p{i}" for i in range(len(start))]
@@ -79,6 +79,46 @@ def test_no_axis_is_longer_than_the_prior_is_wide():
     prior = Hyperprior.weak(np.zeros(2))
     flat = points_of(lambda x: (0.0, 0.0 * x), [0.1, 0.1], prior)
     assert np.max(np.abs(flat.theta)) < 2.0 * np.pi
+
+
+def test_no_point_lies_beyond_the_limits():
+    limits = np.array([[-9.0, 0.5], [-0.004, 0.004], [1.0, 1.0]])
+
+    def bowl(x):
+        assert np.all((limits[:, 0] <= x) & (x <= limits[:, 1])), x
+        return 0.5 * float(x @ x), x
+
+    flat = Hyperprior(np.zeros(3), np.zeros(3))
+    best = optimize.Optimum(np.array([0.5, 0.0, 1.0]), 0.5, np.zeros(3), 0, "", True)
+    found = choose_points(bowl, best, limits=limits, names=["a", "b", "c"], prior=flat)
+    assert np.ptp(found.theta[:, 0]) > 1.0  # the curvature was found, a step inwards
+    assert np.ptp(found.theta[:, 2]) == 0.0
+
+
+def test_a_point_at_a_limit_weighs_what_the_density_there_is():
+    """Half a normal: its mode is at the limit, and its mean 0.8 deviations away."""
+    found = points_of(lambda x: (0.5 * float(x @ x), x), [-1.0], limits=(-20.0, 0.0))
+    at_limit = found.weights[found.theta[:, 0] > -0.1].sum()
+    assert at_limit == pytest.approx(2.0 / 3.0, abs=1e-3)
+    clipped_too_much = -0.3
+    assert found.weights @ found.theta[:, 0] < clipped_too_much
+
+
+def test_a_decay_learned_up_to_its_bound_is_averaged():
+    own = np.random.default_rng(2)
+
+    def draw_tree(depth=0):
+        if depth > 2 or own.uniform() < 0.35:
+            return str(own.choice(list("NVS"))), str(own.choice(list("xy")))
+        label = str(own.choice(list("NVS")))
+        return (label, *[draw_tree(depth + 1) for _ in range(own.integers(1, 3))])
+
+    rows = [draw_tree() for _ in range(20)]
+    y = np.array([str(row).count("(") for row in rows]) + 0.3 * own.normal(size=20)
+    model = GaussianProcessRegressor(kernels.Scaled(kernels.SubsetTree())).fit(rows, y)
+    assert "kernel__decay (upper)" in model.at_bounds_  # no warning: there is no wider one
+    assert isinstance(model.posterior_, PosteriorMixture)
+    assert all(np.isfinite(model.predict(rows[:3])))
 
 
 def process_rows(n=12, seed=3):

@@ -86,6 +86,17 @@ def test_a_row_that_says_nothing_is_any_row(bent):
     assert np.all(np.abs(filled.mean() - X.mean(axis=0)) < X.std(axis=0))
 
 
+def test_a_fitted_row_that_says_nothing_is_any_row_and_moves_no_other():
+    t = np.linspace(0.0, 3.0, 30)
+    curve = np.column_stack([np.sin(t), np.cos(t), t, t**2])
+    with_empty = np.vstack([curve, np.full((1, 4), np.nan)])
+    alone, model = GPLVM(1).fit(curve), GPLVM(1).fit(with_empty)
+    np.testing.assert_allclose(model.embedding_[30], 0.0, atol=1e-3)  # the mode of its prior
+    assert model.embedding_[:30].std() == pytest.approx(alone.embedding_.std(), rel=0.01)
+    placed = model.transform_dist(with_empty)
+    np.testing.assert_allclose(placed.standard_deviation()[30], 1.0, atol=1e-3)
+
+
 def test_missing_values_at_the_fit_cost_little():
     X, t = arc(n=60)
     holes = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)

@@ -1,5 +1,6 @@
 """Every regressor keeps scikit-learn's contract and the library's own."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -16,7 +17,7 @@ from support.estimator_checks import every_check_once
 from support.for_each import for_each
 
 import posterity
-from posterity import distributions, models, regression
+from posterity import distributions, kernels, likelihoods, models, regression
 
 
 def subclasses(cls):
@@ -170,3 +171,56 @@ def test_quantile_levels_are_checked():
     X, y = data()
     with pytest.raises(ValueError, match="between 0 and 1"):
         posterity.RidgeRegression().fit(X, y).predict_quantiles(X, quantiles=[0.5, 1.0])
+
+
+@pytest.mark.parametrize("model", CASES, ids=IDS)
+def test_a_refused_refit_leaves_the_earlier_fit(model):
+    X, y = data_for(model)
+    fitted, wide = copy.copy(fit_once(model)), np.hstack([X, X])
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.fit(wide, np.where(np.arange(len(y)) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="negative"):
+        fitted.fit(wide, y, sample_weight=np.full(len(y), -1.0))
+    assert vars(fitted) == vars(fit_once(model))
+    np.testing.assert_array_equal(fitted.predict(X), fit_once(model).predict(X))
+
+
+@for_each(
+    "model",
+    [
+        posterity.GaussianProcessRegressor(noise_variance=np.full(40, 0.1)),
+        posterity.GaussianProcessRegressor(kernels.RBF(1.0).fixed(), np.full(40, 0.1)),
+        posterity.BayesianLinearRegression(noise_variance=np.full(40, 0.1)),
+        posterity.DualLinearRegression(noise_variance=np.full(40, 0.1)),
+    ],
+)
+def test_noise_of_each_row_is_for_fit(model):
+    with pytest.raises(ValueError, match=r"array of shape \(40,\).*fit\(X, y, noise_variance="):
+        model.fit(*data())
+
+
+@for_each(
+    "make",
+    [
+        posterity.GeneralizedLinearRegression,
+        posterity.GaussianProcessRegressor,
+        posterity.BoostedTreesRegressor,
+    ],
+)
+def test_parameters_of_likelihoods_have_nested_names(make):
+    given = likelihoods.StudentT(1.0, 4.0)
+    model = clone(make(likelihood=given))
+    assert model.get_params()["likelihood__scale"] == 1.0
+    assert model.set_params(likelihood__scale=0.5).likelihood == likelihoods.StudentT(0.5, 4.0)
+    assert given.scale == 1.0
+    model.set_params(likelihood=likelihoods.Gamma(), likelihood__shape=3.0)
+    assert model.likelihood == likelihoods.Gamma(3.0)
+    with pytest.raises(ValueError, match="Gamma has no parameter 'size'; it has shape"):
+        model.set_params(likelihood__size=3.0)
+
+
+def test_a_likelihood_that_is_not_given_has_no_parameters():
+    with pytest.raises(ValueError, match="likelihood=None has no parameters"):
+        posterity.GaussianProcessRegressor().set_params(likelihood__scale=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'likelihood'"):
+        posterity.LinearRegression().set_params(likelihood__scale=1.0)

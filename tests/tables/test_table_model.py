@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
@@ -152,6 +153,28 @@ def test_targets_that_cannot_be_used_are_refused_with_a_sentence():
         regressor().fit(table().with_columns(price=pl.lit("")))
 
 
+@for_each("name", ["size", None])
+def test_targets_named_like_an_input_are_refused(name):
+    """With log(table["size"]) as y the column is the answer, with a lagged one it is an input."""
+    X = pd.DataFrame({"size": [1.0, 2.0, np.nan, 4.0], "target": [1, 2, 3, 4]})
+    y = pd.Series([1.0, 2.0, np.nan, 5.0], name=name)
+    with pytest.raises(tables.TableError, match=r"row 4 5.0 instead of 4.*give y another name"):
+        tables.append_targets(tables.as_frame(X), y if name else [1, 2, 3, 5.0])
+
+
+@for_each("column", [[1.0, np.nan, 3.0], ["a", None, "b"], [True, False, True], [1, 2, 3]])
+def test_a_column_that_is_the_target_itself_is_no_input(column):
+    X = pd.DataFrame({"other": [1.0, 2.0, 3.0], "y": column})
+    assert tables.append_targets(tables.as_frame(X), X["y"])[1] == "y"
+    joined, name = tables.append_targets(tables.as_frame(X), X["y"].astype(object))
+    assert (joined.columns, name) == (["other", "y"], "y")
+
+
+def test_the_target_of_a_schema_replaces_its_column():
+    joined, _ = tables.append_targets(tables.as_frame({"y": [1.0]}), [2.0], "y")
+    assert joined["y"].to_list() == [2.0]
+
+
 def test_questions_before_fit_are_refused():
     model = clone(regressor())
     for ask in (model.predict, model.predict_dist, model.encode_inputs, model.encode_targets):
@@ -193,8 +216,6 @@ def test_columns_that_sum_to_one_trouble_no_regressor(estimator):
 
 
 def test_scikit_learn_scores_and_tunes_it_on_frames_with_text():
-    import pandas as pd
-
     frame = pd.DataFrame({"size": SIZE, "colour": COLOUR})
     ridge = tables.TableModel(regression.RidgeRegression())
     assert is_regressor(ridge)
@@ -220,8 +241,29 @@ def test_classes_come_back_in_the_type_of_y(kind):
     assert model.score(frame, y) == np.mean(answers == y)
 
 
+EXTENSION_ARRAYS = {
+    "whole numbers": pd.array(PRICE.round().astype(int), dtype="Int64"),
+    "missing numbers": pd.array([None, *PRICE[1:]], dtype="Float64"),
+    "array of a series": pd.Series(PRICE).array,
+    "index": pd.Index(PRICE),
+    "categories": pd.Categorical(KIND),
+    "text": pd.array(KIND, dtype="string"),
+    "truth": pd.array(KIND == "dear", dtype="boolean"),
+}
+
+
+@for_each("kind", list(EXTENSION_ARRAYS))
+def test_extension_arrays_of_pandas_are_targets_as_their_series_are(kind):
+    y, X = EXTENSION_ARRAYS[kind], {"size": SIZE, "colour": COLOUR}
+    estimator = regression.BayesianLinearRegression()
+    if kind in ("categories", "text", "truth"):
+        estimator = classification.LogisticRegression()
+    model, same = (tables.TableModel(estimator).fit(X, one) for one in (y, pd.Series(y)))
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    assert model.score(X, y) == same.score(X, pd.Series(y))
+
+
 def test_tables_of_every_library_are_the_same_rows():
-    import pandas as pd
     import pyarrow as pa
 
     X = np.column_stack([SIZE, RNG.normal(size=N)])

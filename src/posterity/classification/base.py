@@ -38,6 +38,10 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     _ranks_classes: bool = False  # of models in files that were written before averages did
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        validation.protect_fits(cls)
+
     @abc.abstractmethod
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""

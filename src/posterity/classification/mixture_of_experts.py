@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
@@ -187,8 +186,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
 
     def _queries(self, X: ArrayLike) -> Array:
         """Standardised features of each row, and a one."""
-        check_is_fitted(self)
-        Z = self._transform_features(validation.check_X(self, X, reset=False))
+        Z = self._query_features(X)
         design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
         return design.rows(0, len(Z))
 

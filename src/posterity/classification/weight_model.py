@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
@@ -73,13 +72,16 @@ class WeightClassifier(models.WeightedModel, Classifier):
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
-        latent = self._latent(self._queries(X))
-        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
+        return self._answer_queries(self._predict_from_columns, X)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
-        return classes.latent_normal(self._latent(self._queries(X)))
+        return self._answer_queries(lambda Z: classes.latent_normal(self._latent(Z)), X)
+
+    def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
+        latent = self._latent(Z)
+        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
 
     def _latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values; C = 1 for two classes."""
@@ -103,14 +105,6 @@ class WeightClassifier(models.WeightedModel, Classifier):
 
     def _mean_at(self, Z: Array) -> Array:
         return Z @ self.coef_.T + self.intercept_
-
-    def _queries(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        return self._design_of(self._transform_features(validation.check_X(self, X, reset=False)))
-
-    def _design_of(self, Z: Array) -> Array:
-        """The columns that have a weight each, from the features."""
-        return Z
 
     def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
         """Return the likelihood for the number of classes that were fitted."""

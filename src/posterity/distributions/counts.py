@@ -12,7 +12,7 @@ from posterity.distributions.univariate import Univariate
 
 _SUMMED = 200  # counts from here on are so dense that their sum is an integral
 _LEVELS = np.array([1e-16, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4])
-_LARGEST = 1e300
+_LARGEST = 1e303  # beyond, logs of probabilities overflow
 _LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell, and normal
 
 
@@ -110,11 +110,11 @@ class CountDistribution(Univariate):
         shape = np.broadcast_shapes(sought.shape, self.shape)
         low, done = np.full(shape, -1.0), np.zeros(shape, dtype=bool)
         high = np.floor(np.broadcast_to(np.minimum(self._typical_count(), _LARGEST), shape))
-        while np.any(high < _LARGEST):
+        while True:
             done = reached(high) | ~sought
-            if np.all(done):
+            if np.all(done | (high >= _LARGEST)):
                 break
-            beyond = np.minimum(4.0 * high + 4.0, _LARGEST)
+            beyond = 4.0 * np.minimum(high, 0.25 * _LARGEST) + 4.0
             low, high = np.where(done, low, high), np.where(done, high, beyond)
         low = np.where(done, low, high)
         while np.any(high - low > np.maximum(1.0, np.spacing(high))):

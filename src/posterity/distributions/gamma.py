@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, gammainc, gammaincc, gammainccinv, gammaln
+from scipy.special import digamma, gammainccinv, gammaln
 
 from posterity.arrays import Array
 from posterity.distributions import base, parameters, special
@@ -63,7 +63,7 @@ class Gamma(Continuous):
         return special.lower_gamma(self.concentration, self._scale_by_rate(y))
 
     def ccdf(self, y: ArrayLike) -> Array:
-        return gammaincc(self.concentration, self._scale_by_rate(y))
+        return special.upper_gamma(self.concentration, self._scale_by_rate(y))
 
     def logcdf(self, y: ArrayLike) -> Array:
         return special.log_gammainc(self.concentration, self._scale_by_rate(y))
@@ -99,7 +99,7 @@ class Gamma(Continuous):
 
 def _central_probability(a: Array, x: Array) -> Array:
     """P(X <= x) - P(X > x) for a standard gamma X."""
-    return gammainc(a, x) - gammaincc(a, x)
+    return special.lower_gamma(a, x) - special.upper_gamma(a, x)
 
 
 def _standard_entropy(a: Array) -> Array:

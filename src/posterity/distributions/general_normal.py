@@ -68,22 +68,27 @@ class GeneralNormal(LocationScale):
         return self._log_constant() - np.abs(z) ** self.power
 
     def _standard_cdf(self, z: Array) -> Array:
-        outside = 0.5 * gammaincc(1.0 / self.power, self._exponent(z))
+        outside = 0.5 * self._upper_gamma(1.0, z)
         return np.where(z > 0.0, 1.0 - outside, outside)
 
     def _standard_logcdf(self, z: Array) -> Array:
-        log_outside = special.log_gammaincc(1.0 / self.power, self._exponent(z)) - _LOG_2
+        a, x = 1.0 / self.power, self._exponent(z)
+        log_upper = special.replace_where(
+            special.log_gammaincc(a, x), x < special.TINY, np.log, self._upper_gamma(1.0, z)
+        )
+        log_outside = log_upper - _LOG_2
         return np.where(z > 0.0, np.log1p(-np.exp(log_outside)), log_outside)
 
     def _standard_icdf(self, p: Array) -> Array:
-        outside = np.minimum(p, 1.0 - p)
-        distance = gammainccinv(1.0 / self.power, 2.0 * outside) ** (1.0 / self.power)
+        a, outside = 1.0 / self.power, np.minimum(p, 1.0 - p)
+        x = gammainccinv(a, 2.0 * outside)
+        flat = (1.0 - 2.0 * outside) * np.exp(gammaln(1.0 + a))
+        distance = np.where(x < special.TINY, flat, x**a)
         return np.where(p > 0.5, distance, -distance)
 
     def _standard_mean_distance(self, z: Array) -> Array:
-        p = self.power
         central = self._standard_cdf(z) - self._standard_cdf(-z)
-        return z * central + self._mean_magnitude() * gammaincc(2.0 / p, self._exponent(z))
+        return z * central + self._mean_magnitude() * self._upper_gamma(2.0, z)
 
     def _standard_half_spread(self) -> Array:
         # |Z|^p is gamma: given the sum of two, the share of the smaller is beta
@@ -98,6 +103,13 @@ class GeneralNormal(LocationScale):
         """The power |z|^p of each standardised value."""
         with np.errstate(over="ignore"):
             return np.abs(z) ** self.power
+
+    def _upper_gamma(self, k: float, z: Array) -> Array:
+        """The share of E|Z|^(k - 1) that is due to values beyond z: Q(k / p, |z|^p)."""
+        a, x = k / self.power, self._exponent(z)
+        # Where |z|^p underflows the density is that of the centre.
+        within = np.minimum(np.abs(z), 1.0) ** k * np.exp(-gammaln(1.0 + a))
+        return np.where(x < special.TINY, 1.0 - within, gammaincc(a, x))
 
     def _mean_magnitude(self) -> Array:
         """The mean E|Z| of the standardised magnitude."""

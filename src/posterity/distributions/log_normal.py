@@ -5,11 +5,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import erf
 
 from posterity.arrays import Array
 from posterity.distributions import parameters
 from posterity.distributions.continuous import Continuous
 from posterity.distributions.normal import Normal
+
+_NARROW = 0.1  # scale below which differences are integrals over few nodes
+_NODES, _WEIGHTS = (
+    0.5 * (x + c) for x, c in zip(np.polynomial.legendre.leggauss(6), (1.0, 0.0), strict=True)
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -73,13 +79,23 @@ class LogNormal(Continuous):
     def crps(self, y: ArrayLike) -> Array:
         # E|Y - y| - E|Y - Y'| / 2, of which means above and below a point are those of a normal
         # logarithm moved by its variance  [GR 21]
-        x, moved = (
-            np.asarray(y, dtype=np.float64),
-            Normal(self.location + self.scale**2, self.scale),
-        )
-        half = Normal(0.0, 1.0).cdf(self.scale / np.sqrt(2.0))
-        nearer = x * (self.cdf(x) - self.ccdf(x))
-        return nearer + self.mean() * (moved.ccdf(_log(x)) - moved.cdf(_log(x)) - 2.0 * half + 1.0)
+        x, s, mean = np.asarray(y, dtype=np.float64), self.scale, self.mean()
+        central = self.cdf(x) - self.ccdf(x)
+        return self._exceed_mean(x) * central + mean * (self._moved_share(x) - erf(0.5 * s))
+
+    def _exceed_mean(self, x: Array) -> Array:
+        """x less the mean, without cancellation where the logarithm hardly varies."""
+        log_ratio = _log(x) - self.location - 0.5 * self.scale**2
+        with np.errstate(over="ignore", invalid="ignore"):
+            near = self.mean() * np.expm1(log_ratio)
+            return np.where((x > 0.0) & (self.scale < _NARROW), near, x - self.mean())
+
+    def _moved_share(self, x: Array) -> Array:
+        """Change of P(Y < x) - P(Y > x) where the mean of the logarithm moves by its variance."""
+        s, z = self.scale, (_log(x) - self.location) / self.scale
+        nodes = z[..., None] - s[..., None] * _NODES
+        short = s * (np.exp(-0.5 * nodes**2) @ _WEIGHTS) * np.sqrt(2.0 / np.pi)
+        return np.where(s < _NARROW, short, erf(z / np.sqrt(2.0)) - erf((z - s) / np.sqrt(2.0)))
 
     def sample(
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator

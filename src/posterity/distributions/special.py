@@ -88,6 +88,13 @@ def lower_gamma(a: Array, x: Array) -> Array:
     )
 
 
+def upper_gamma(a: Array, x: Array) -> Array:
+    """Q(a, x) = 1 - P(a, x), also where SciPy's series for P ends early."""
+    return replace_where(
+        gammaincc(a, x), _series_fails(a, x), lambda *tail: -np.expm1(_log_lower_tail(*tail)), a, x
+    )
+
+
 def inverse_lower_gamma(a: Array, p: Array) -> Array:
     """x with P(a, x) = p, also where SciPy's series ends early."""
     x = gammaincinv(a, p)
@@ -165,8 +172,12 @@ def _log_beta(a: Array, b: Array) -> Array:
 
 def log_betainc(a: Array, b: Array, z: Array) -> Array:
     """log I_x(a, b) at x = 1 / (1 + exp(-z)), also where the integral underflows."""
-    x = expit(z)
-    p, rest = betainc(a, b, x), betaincc(a, b, x)
+    swapped, x = z > 0.0, expit(-np.abs(z))  # which is not 1 to rounding, whatever z is
+    first, second = np.where(swapped, b, a), np.where(swapped, a, b)
+    # Of numbers near 1e300, SciPy may give only one of both.
+    below, above = betainc(first, second, x), betaincc(first, second, x)
+    p, rest = np.where(swapped, above, below), np.where(swapped, below, above)
+    p, rest = np.where(np.isnan(p), 1.0 - rest, p), np.where(np.isnan(rest), 1.0 - p, rest)
     return replace_where(log_probability(p, rest), p < TINY, _log_beta_tail, a, b, z)
 
 
@@ -205,5 +216,5 @@ def _log_upper_tail(a: Array, x: Array) -> Array:
 
 def _stirling_error(a: Array) -> Array:
     """log Gamma(a) less Stirling's approximation, for large a."""
-    r = 1.0 / a**2
+    r = (1.0 / a) ** 2  # of a number whose square may be infinite
     return (1 / 12 - r * (1 / 360 - r * (1 / 1260 - r / 1680))) / a

@@ -25,6 +25,7 @@ class Features(TransformerMixin, BaseEstimator, abc.ABC):
     True
     """
 
+    @validation.restore_on_error
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn centres and widths from the data.
 

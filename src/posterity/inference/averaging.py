@@ -145,11 +145,13 @@ def choose_points(
         inverse_hessian=best.inverse_hessian,
         announce=False,
     )
-    axes = _find_axes(penalized, mode.x, mode.gradient, prior.deviation)
-    if axes is None:
+    found = _find_axes(penalized, mode.x, mode.gradient, limits, prior.deviation)
+    if found is None:
         return None
+    axes, inverse = found
     Z, shares = make_design(axes.shape[1])
     theta = np.clip(mode.x + Z @ axes.T, least, most)
+    Z = (theta - mode.x) @ inverse.T  # of a point at a limit, not of the one beyond it
     excess = np.array([penalized(point)[0] for point in theta]) - mode.value
     log_w = np.log(shares) - excess + 0.5 * np.sum(Z**2, axis=1)  # [RMC 6.5]
     w = np.exp(log_w - np.max(log_w))
@@ -209,18 +211,30 @@ def make_design(n: int) -> tuple[Array, Array]:
     return Z, np.append(1.0 - 1.0 / _RADIUS2, outer)
 
 
-def _find_axes(objective: Objective, x: Array, gradient: Array, widest: Array) -> Array | None:
+def _find_axes(
+    objective: Objective, x: Array, gradient: Array, limits: Array, widest: Array
+) -> tuple[Array, Array] | None:
     """Return the widest axes (P, m), along which the objective at x + axes z curves by one.
 
-    No axis is longer than the prior is wide. None where the objective cannot be evaluated.
+    The second array (m, P) takes differences from x to z. No axis is longer than the prior is
+    wide, and none leads along a parameter whose limits are equal. None where the objective cannot
+    be evaluated.
     """
-    H = np.array([(objective(x + _STEP * e)[1] - gradient) / _STEP for e in np.eye(len(x))])
-    scaled = 0.5 * (H + H.T) * np.outer(widest, widest)
+    least, most = limits.T
+    up, down = np.minimum(_STEP, most - x), np.minimum(_STEP, x - least)
+    steps = np.where(up < down, -down, up)  # beyond a limit, a kernel need not be defined
+    free = steps != 0.0
+    H = np.zeros((len(x), len(x)))
+    for i in np.flatnonzero(free):
+        H[i] = (objective(x + steps * (np.arange(len(x)) == i))[1] - gradient) / steps[i]
+    width = np.where(free, widest, 0.0)
+    scaled = 0.5 * (H + H.T) * np.outer(width, width)
     if not np.all(np.isfinite(scaled)):
         return None
     values, V = linalg.symmetric.eigh(scaled)
-    axes = widest[:, None] * V / np.sqrt(np.maximum(values, 1.0))
-    return axes[:, :_DIRECTIONS]
+    lengths = 1.0 / np.sqrt(np.maximum(values, 1.0))
+    axes, inverse = width[:, None] * V * lengths, (free / widest)[:, None] * V / lengths
+    return axes[:, :_DIRECTIONS], inverse[:, :_DIRECTIONS].T
 
 
 @dataclass(frozen=True)

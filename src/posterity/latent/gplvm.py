@@ -164,6 +164,7 @@ class GPLVM(transformer.KernelTransformer):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @validation.restore_on_error
     def fit(
         self,
         X: ArrayLike,

@@ -163,6 +163,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @validation.restore_on_error
     def fit(
         self,
         X: ArrayLike,

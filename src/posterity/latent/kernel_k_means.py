@@ -128,6 +128,7 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @validation.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the groups.
 

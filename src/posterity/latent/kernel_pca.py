@@ -157,6 +157,7 @@ class KernelPCA(transformer.KernelTransformer):
         self.max_iter = max_iter
         self.tol = tol
 
+    @validation.restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components.
 

@@ -78,6 +78,7 @@ class PrincipalModel(
     n_components_ = models.FittedAttribute()
     n_samples_seen_ = models.FittedAttribute()
 
+    @validation.restore_on_error
     def fit(
         self,
         X: Any,
@@ -104,6 +105,7 @@ class PrincipalModel(
             self._learn(MemorySource(*self._check_training_rows(X, sample_weight, reset=True)))
         return self
 
+    @validation.restore_on_error
     def partial_fit(
         self,
         X: Any,

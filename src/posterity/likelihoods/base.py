@@ -64,6 +64,37 @@ class LearnableParameters:
             changes[name], bounds[i] = start, np.log([low, high])
         return dataclasses.replace(self, **changes), bounds
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Constructor arguments by name; there are no nested ones.
+
+        Examples
+        --------
+        >>> from posterity import likelihoods
+        >>> likelihoods.Gamma(shape=2.0).get_params()
+        {'shape': 2.0}
+        """
+        del deep
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+
+    def with_params(self, **params: Any) -> Self:
+        """The same likelihood with other values of its constructor arguments.
+
+        Examples
+        --------
+        >>> from posterity import likelihoods
+        >>> likelihoods.Gamma(2.0).with_params(shape=0.5)
+        Gamma(shape=0.5)
+        """
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                has = f"; it has {', '.join(known)}" if known else ", and no others"
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}{has}.")
+        return dataclasses.replace(self, **params)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # a value need not be copied
+
     def _require_value(self, name: str) -> Any:
         """The value of a learnable parameter, which must have been given or learned by now."""
         value = getattr(self, name)

@@ -19,6 +19,7 @@ from posterity.models.kernel_model import (
     drop_repeated_rows,
     is_on_device,
     join_rows,
+    split_nested_params,
 )
 from posterity.models.lazy_answers import (
     ArrayAnswer,
@@ -125,5 +126,6 @@ __all__ = [
     "sample_rows",
     "score_lazily",
     "shape_outputs",
+    "split_nested_params",
     "transform_lazily",
 ]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference import rows
 from posterity.inference.local import fit_learned_features
+from posterity.models.training import refuse_noise_of_rows
 
 
 class FeatureModel(BaseEstimator):
@@ -55,7 +59,25 @@ class FeatureModel(BaseEstimator):
             return X
         return np.asarray(self.features_.transform(X), dtype=np.float64)
 
+    def _design_of(self, Z: Array) -> Array:
+        """The columns that have a weight each, from the features."""
+        return Z
+
+    def _queries(self, X: ArrayLike) -> Array:
+        """The design at the rows of X."""
+        return self._design_of(self._query_features(X))
+
+    def _query_features(self, X: ArrayLike) -> Array:
+        check_is_fitted(self)
+        return self._transform_features(validation.check_X(self, X, reset=False))
+
+    def _answer_queries(self, answer: Callable[..., Any], X: ArrayLike, *noise: Any) -> Any:
+        """Return the answer to the design at the rows of X, and to the noise at these, if any."""
+        return answer(self._queries(X), *noise)
+
 
 def check_variance(value: float | None, name: str) -> float | None:
     """A variance that is positive, or None where it is to be learned."""
+    if value is not None and name == "noise_variance":
+        refuse_noise_of_rows(value)
     return None if value is None else validation.check_positive(value, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import array_api_compat
@@ -32,13 +32,8 @@ class KernelModel(BaseEstimator):
         A kernel is a value and is replaced, never changed: another model that was given the same
         kernel keeps its own.
         """
-        inner: dict[str, dict[str, Any]] = {}
-        for key, value in params.items():
-            name, _, rest = key.partition("__")
-            if rest and name in self._kernel_parameters:
-                inner.setdefault(name, {})[rest] = value
-        nested = {f"{name}__{rest}" for name, changes in inner.items() for rest in changes}
-        super().set_params(**{key: value for key, value in params.items() if key not in nested})
+        own, inner = split_nested_params(params, self._kernel_parameters)
+        super().set_params(**own)
         for name, changes in inner.items():
             kernel = self._get_kernel() if name == "kernel" else getattr(self, name)
             setattr(self, name, kernel.with_params(**changes))
@@ -95,6 +90,26 @@ class KernelModel(BaseEstimator):
         """Results on the host, or on the device where the question was asked from one."""
         on_device = not self._takes_objects and is_on_device(asked_with)
         return values if on_device else arrays.to_numpy(values)
+
+
+def split_nested_params(
+    params: Mapping[str, Any], names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return parameters of an estimator, and those of the values it has under these names.
+
+    Examples
+    --------
+    >>> split_nested_params({"kernel__variance": 2.0, "alpha": 1.0}, ["kernel"])
+    ({'alpha': 1.0}, {'kernel': {'variance': 2.0}})
+    """
+    own, inner = {}, {}  # type: dict[str, Any], dict[str, dict[str, Any]]
+    for key, value in params.items():
+        name, _, rest = key.partition("__")
+        if rest and name in names:
+            inner.setdefault(name, {})[rest] = value
+        else:
+            own[key] = value
+    return own, inner
 
 
 def join_rows(first: Any, second: Any) -> Any:

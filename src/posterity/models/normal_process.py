@@ -27,7 +27,7 @@ from posterity.models.column_moments import ColumnMoments
 from posterity.models.normal_fit import JITTER, NormalFit, TargetScale, condition_process
 from posterity.models.partitioned_training import Rows
 from posterity.models.search_report import SearchReport
-from posterity.models.training import Training, check_noise
+from posterity.models.training import Training
 
 INFERENCES = ("auto", "exact", "laplace", "propagation", "variational")
 _SHOWN_ROWS = 20_000  # of more, a sample shows a search through points where they lie
@@ -164,7 +164,7 @@ class NormalProcess:
         if training.known_noise is not None:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
-            noise, limits = check_noise(self.noise_variance), None
+            noise, limits = self.noise_variance, None
         elif self.earlier is not None:
             noise = float(np.clip(_one_of(self.earlier.learned_noise, output), low, high))
         return ProcessProblem(

@@ -90,11 +90,15 @@ def report_weight_bounds(found: optimize.BoundedResult) -> tuple[str, ...]:
 def _limits_of_kernels(
     found: optimize.BoundedResult, given: tuple[kernels.Kernel, ...]
 ) -> Iterator[str]:
-    """Ends that kernels have by themselves: straight lines, white noise; an RBF, for the shape."""
+    """Ends that kernels have by themselves: straight lines, white noise; an RBF, for the shape.
+
+    A decay above one does not exist, whatever bounds are given.
+    """
     by_hand = tuple(name for kernel in given for name in kernel.bounded_names)
     for bound in found.bounds_reached:
         is_limit = "length_scale" in bound.name or bound.label.endswith("shape (upper)")
-        if is_limit and not bound.name.endswith(by_hand):
+        no_decay = bound.label.endswith("decay (upper)") and bound.value >= 1.0
+        if no_decay or (is_limit and not bound.name.endswith(by_hand)):
             yield bound.label
 
 

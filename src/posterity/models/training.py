@@ -184,8 +184,19 @@ class Training:
         return float(np.average(self.known_noise, weights=self.weights))
 
 
+def refuse_noise_of_rows(noise_variance: Any) -> None:
+    """Raise where the noise variance of a model is an array."""
+    if np.ndim(noise_variance):
+        raise ValueError(
+            "noise_variance is one number for all rows, not an array of shape "
+            f"{np.shape(noise_variance)}. Regressors take the known variance of each row in fit, "
+            "as in fit(X, y, noise_variance=...)."
+        )
+
+
 def check_noise(noise_variance: float) -> float:
     """Check a noise variance; zero means interpolation."""
+    refuse_noise_of_rows(noise_variance)
     if noise_variance == 0.0 and noise_variance is not False:
         return 0.0
     return validation.check_positive(noise_variance, "noise_variance")

@@ -2,13 +2,13 @@
 
 import abc
 import functools
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from posterity import distributions, models
+from posterity import distributions, models, validation
 from posterity.arrays import Array
 
 
@@ -43,6 +43,25 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     """
 
     noise_variance_: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        validation.protect_fits(cls)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a likelihood by nested name: ``likelihood__shape=2.0``.
+
+        A likelihood is a value and is replaced, never changed.
+        """
+        names = ["likelihood"] if hasattr(self, "likelihood") else []
+        own, inner = models.split_nested_params(params, names)
+        super().set_params(**own)
+        for name, changes in inner.items():
+            value = getattr(self, name)
+            if value is None:
+                raise ValueError(f"{name}=None has no parameters; set {name} to a value first.")
+            setattr(self, name, value.with_params(**changes))
+        return self
 
     @abc.abstractmethod
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:

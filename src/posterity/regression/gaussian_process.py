@@ -371,7 +371,8 @@ class GaussianProcessRegressor(KernelRegressor):
         if self.warm_start and models.is_fitted(self) and self._fitted.asked == asked:
             earlier = self._fitted
         if self.likelihood is None:
-            model = self.noise_variance, self.mean, self.inference, self.normalize_y
+            noise = None if self.noise_variance is None else models.check_noise(self.noise_variance)
+            model = noise, self.mean, self.inference, self.normalize_y
             search = self.n_restarts, self.max_iter, self.n_jobs, self.random_state, averages
             return NormalProcess(kernel, *model, self.shared_kernel, points, *search, earlier)
         return LatentProcess(

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
@@ -93,7 +92,7 @@ class LinearModel(models.FeatureModel, Regressor):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function.
         """
-        return self._predict_from_features(self._queries(X), noise_variance)
+        return self._answer_queries(self._predict_from_features, X, noise_variance)
 
     @abc.abstractmethod
     def _predict_from_features(
@@ -142,21 +141,12 @@ class LinearModel(models.FeatureModel, Regressor):
         """Whether the offset is free to follow the centre of the rows."""
         return self.fit_intercept
 
-    def _design_of(self, Z: Array) -> Array:
-        """The columns that have a weight each, from the features."""
-        return Z
-
-    def _queries(self, X: ArrayLike) -> Array:
-        """The design at the rows of X."""
-        check_is_fitted(self)
-        return self._design_of(self._transform_features(validation.check_X(self, X, reset=False)))
-
     def _predict_mean_from_features(self, Z: Array) -> Array:
         """The mean prediction at rows of the design."""
         return Z @ self.coef_.T + self.intercept_
 
     def _predict_mean(self, X: ArrayLike) -> Array:
-        return self._predict_mean_from_features(self._queries(X))
+        return self._answer_queries(self._predict_mean_from_features, X)
 
     def _publish(self, coef: Array, intercept: Array) -> None:
         """Weights (M, K) and offsets (K,), in the shapes scikit-learn uses."""

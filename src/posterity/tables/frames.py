@@ -56,7 +56,8 @@ def append_targets(
 ) -> tuple[pl.DataFrame, str]:
     """Append targets to a table as a column; return the table and the name of the column.
 
-    The name is the given one, that of ``y`` if it has one, or "target".
+    The name is the given one, whose column is replaced; otherwise that of ``y`` if it has one, or
+    "target", and a column of that name must be ``y`` itself.
 
     Examples
     --------
@@ -69,6 +70,8 @@ def append_targets(
     targets = as_frame({chosen: y})[chosen]
     if len(targets) != frame.height:
         raise ValueError(f"The table has {frame.height:,} rows and y has {len(targets):,}.")
+    if name is None and chosen in frame.columns:
+        _require_equal(frame[chosen], targets)
     return frame.with_columns(targets), chosen
 
 
@@ -81,6 +84,23 @@ def require_columns(frame: pl.DataFrame, names: Iterable[str]) -> None:
         columns = "There is no column" if len(absent) == 1 else "There are no columns"
         raise TableError(
             f"{columns} {shown}{more} in the table. {_suggest_names(absent[0], frame)}"
+        )
+
+
+def _require_equal(column: pl.Series, targets: pl.Series) -> None:
+    """Refuse targets named like a column with other values: whether it is an input is unknown."""
+    is_number = column.dtype.is_numeric() and targets.dtype.is_numeric()
+    cells = [
+        one.cast(pl.Float64).fill_nan(None) if is_number else one.cast(pl.String)
+        for one in (column, targets)
+    ]
+    differs = cells[0].ne_missing(cells[1])
+    if differs.any():
+        row = int(differs.arg_max() or 0)
+        raise TableError(
+            f"y is called {column.name!r} like a column of the table, but has other values (in row "
+            f"{row + 1} {targets[row]} instead of {column[row]}). If the column is an input, "
+            "give y another name, as in pandas.Series(y, name='outcome'); if it is not, drop it."
         )
 
 
@@ -122,10 +142,10 @@ def _make_series(name: str, values: Any) -> pl.Series:
 
 
 def _from_pandas(name: str, values: Any) -> pl.Series:
-    """Convert a pandas column without the optional dependencies of polars."""
+    """Convert a pandas column or array without the optional dependencies of polars."""
     if values.dtype.kind in "biufMm" and isinstance(values.dtype, np.dtype):
         return _make_series(name, values.to_numpy())
-    missing = values.isna().to_numpy()
+    missing = np.asarray(values.isna())
     cells = values.to_numpy(dtype=object, copy=True)
     cells[missing] = None
     if values.dtype.name == "category":  # stays one, also where its labels are numbers

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import models
+from posterity import models, validation
 from posterity.arrays import Array
 from posterity.tables import frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
@@ -100,6 +100,7 @@ class TableModel(BaseEstimator):
         self.schema = schema
         self.view = view
 
+    @validation.restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the rows of a table that have a target.
 

@@ -21,6 +21,7 @@ from posterity.validation.consistency import (
     require_within,
 )
 from posterity.validation.ranges import check_powers, check_spread
+from posterity.validation.refitting import protect_fits, restore_on_error
 from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
 from posterity.validation.weights import (
     check_repetitions,
@@ -40,6 +41,7 @@ __all__ = [
     "check_sample_weight",
     "check_spread",
     "check_targets",
+    "protect_fits",
     "refuse_collection",
     "refuse_collection_beside_rows",
     "require",
@@ -47,5 +49,6 @@ __all__ = [
     "require_count",
     "require_positive",
     "require_within",
+    "restore_on_error",
     "warn_of_few_repetitions",
 ]

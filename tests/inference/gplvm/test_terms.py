@@ -60,6 +60,15 @@ def test_the_volume_has_its_gradient(X):
     np.testing.assert_allclose(slope, _slopes(lambda A: volume(A, NONE)[0], X), atol=1e-6)
 
 
+def test_the_volume_is_that_of_the_rows_with_values(X):
+    rows = np.arange(len(X)) != 3
+    value, slope, _ = terms.Volume(rows)(X, NONE)
+    expected, of_rows, _ = terms.Volume()(X[rows], NONE)
+    assert value == expected
+    np.testing.assert_array_equal(slope[rows], of_rows)
+    np.testing.assert_array_equal(slope[3], 0.0)
+
+
 def test_with_the_volume_the_most_probable_spread_is_that_of_the_prior():
     rng = np.random.default_rng(0)
     N, Q = 500, 3

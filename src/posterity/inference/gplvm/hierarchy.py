@@ -168,13 +168,13 @@ def fit_hierarchy(
     prior = plan.prior(X[:, levels.root])
     named = zip(leaves, levels.parts, plan.names, strict=True)
     terms = [ChildNode(leaf, columns, name) for leaf, columns, name in named]
-    n_values = sum(int(np.sum(~np.isnan(Y))) for Y in parts)
+    observed = ~np.isnan(np.hstack(parts))
     free = placements.FreePlacement(*X.shape)
     volume, above = (
-        ChildNode(Volume(), levels.root, "volume"),
+        ChildNode(Volume(np.any(observed, axis=1)), levels.root, "volume"),
         ChildNode(prior, levels.root, "dynamics"),
     )
-    problem = search.LatentPointProblem((*terms, volume, node, above), free, n_values)
+    problem = search.LatentPointProblem((*terms, volume, node, above), free, int(np.sum(observed)))
     found = search.maximise_latent_points(problem, [X], max_iter=plan.max_iter)
     return LearnedHierarchy(found, levels, leaves, node, prior)
 

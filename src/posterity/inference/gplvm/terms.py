@@ -10,6 +10,7 @@ import math
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posterity import linalg
 from posterity.arrays import Array
@@ -112,24 +113,29 @@ class Volume:
     their mean m, they have the volume |S|^(N - Q - 2)/2 dS dH dm, and this is its logarithm: with
     it, a search finds the most probable spread and the most probable place of the points in a cloud
     of that spread.
+
+    Points of rows without any value are not of the cloud: nothing holds them, so that they would
+    be moved far away to let all others shrink. ``rows`` (N,) says which have values; None: all.
     """
 
     start = np.empty(0)
     limits = np.empty((0, 2))
 
-    def __init__(self) -> None:
+    def __init__(self, rows: NDArray[np.bool_] | None = None) -> None:
         self.names: list[str] = []
+        self._rows = slice(None) if rows is None or rows.all() else rows
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """(N - Q - 2) / 2 log |S / N|, up to a constant of N and Q."""
-        N, Q = X.shape
+        cloud, slope = X[self._rows], np.zeros_like(X)
+        N, Q = cloud.shape
         freedom = max(0, N - Q - 2)
         if not freedom:
-            return 0.0, np.zeros_like(X), own
-        C = X - X.mean(axis=0)
+            return 0.0, slope, own
+        C = cloud - cloud.mean(axis=0)
         L = linalg.cholesky(C.T @ C / N, max_jitter=0.0)
-        slope = linalg.solve_cholesky(L, C.T).T / N
-        return 0.5 * freedom * linalg.log_determinant(L), freedom * slope, own
+        slope[self._rows] = freedom * (linalg.solve_cholesky(L, C.T).T / N)
+        return 0.5 * freedom * linalg.log_determinant(L), slope, own
 
     def add_curvature(self, H: Array, X: Array, own: Array) -> None:
         """None: it is convex as often as concave, and small beside the others."""

@@ -109,7 +109,9 @@ def _fit_map(
         term = InducingOutputs(*outputs.arguments, _draw_rows(start.X, plan))
     rows = Y if plan.back_kernel is None else fill_missing_outputs(Y, plan.n_components)
     placement = _choose_placement(plan, rows)
-    problem = LatentPointProblem((term, prior, Volume()), placement, int(np.sum(~np.isnan(Y))))
+    observed = ~np.isnan(Y)
+    volume = Volume(np.any(observed, axis=1))
+    problem = LatentPointProblem((term, prior, volume), placement, int(np.sum(observed)))
     starts = [start.X, *(start.draw_near(plan.rng) for _ in range(plan.n_restarts))]
     learned = maximise_latent_points(problem, starts, max_iter=plan.max_iter, n_jobs=plan.n_jobs)
     _, (own, own_prior, _) = problem.unpack(problem.learn_noise(learned.optimum.x))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posterity import arrays, designs, kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior, PosteriorMixture, average_posteriors
-from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
 from posterity.inference.search import climb_evidence
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
@@ -26,6 +26,7 @@ from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
 
+_BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 _OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
 
 
@@ -47,8 +48,10 @@ class KernelWeights:
         return _build_columns(K, self.weights, self.center, offset=offset)
 
     def latent(self, X: Any) -> LatentMarginals:
-        """Return the distributions of the C latent values at any rows."""
-        return self.fit.latent(self.design_rows(X))
+        """Return the distributions of the C latent values at any rows, a block at a time."""
+        n, size = kernels.rows.count_rows(X), max(1, _BLOCK_VALUES // len(self.weights))
+        blocks = (kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, size))
+        return concatenate_rows([self.fit.latent(self.design_rows(x)) for x in blocks])
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of each latent value over all rows of X."""
