@@ -382,10 +382,7 @@ class GaussianProcessRegressor(KernelRegressor):
             self.inference,
             self.n_restarts,
             self.max_iter or 200,
-            self.n_jobs,
-            self.random_state,
-            averages,
-            points,
+            *(self.n_jobs, self.random_state, averages, points),
             earlier=earlier,
         )
 
