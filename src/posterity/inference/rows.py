@@ -33,6 +33,36 @@ def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[A
     return different[:, :-1], different[:, -1], groups.count(weights[present])
 
 
+def merge_and_sort(
+    X: Array, y: Array, counts: Array | None = None
+) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+    """The different rows that count, by columns in an order of their own, and that order.
+
+    Columns are sorted by their values, whatever their units and where they stand: so are then the
+    rows, and draws that go by the places of rows and columns are the same for any order of either.
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0, 10.0], [1.0, 20.0], [9.0, 30.0]]), np.zeros(3)
+    >>> rows, _, _, order = merge_and_sort(X, y)
+    >>> others, _, _, other_order = merge_and_sort(X[:, ::-1], y)
+    >>> order, other_order, bool(np.all(rows == others))
+    (array([0, 1]), array([1, 0]), True)
+    """
+    rows, targets, times = merge_equal_rows(X, y, counts)
+    order = _sort_columns(rows, targets)
+    return *merge_equal_rows(rows[:, order], targets, times), order
+
+
+def _sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
+    """Columns by their sorted values; those with the same values by the targets beside them."""
+    low, high = X.min(axis=0) / 2.0, X.max(axis=0) / 2.0  # the range may be beyond all numbers
+    U = (X / 2.0 - low) / np.where(high > low, high - low, 1.0)
+    beside_targets = [u[np.lexsort((u, y))] for u in U.T]
+    keys = np.vstack([np.sort(U, axis=0), np.transpose(beside_targets)])
+    return np.lexsort(keys[::-1])
+
+
 def draw_held_out_rows(
     groups: Array, fraction: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
