@@ -43,10 +43,10 @@ NAMES = tuple(name for names in BY_ROOM.values() for name in names)
 COUNTS, POSITIVE = "GeneralizedLinearRegression", "GammaRegression"
 NOTE = (
     "The largest difference between answers, over their spread on that set (of deviations: over "
-    f"their size), and on how many sets it is above {GOAL:g}. Answers are means and standard deviations of new rows, probabilities "
-    "of classes, or of latent models the reconstructions and the distances between rows. Kernels "
-    "are compared in pairs, as the largest less the least; columns in another order with the same "
-    "columns under the same kernel."
+    f"their size), and on how many sets it is above {GOAL:g}. Answers are means and standard "
+    "deviations of new rows, probabilities of classes, or of latent models the reconstructions "
+    "and the distances between rows. Of kernels it is the largest answer less the least; columns "
+    "in another order are compared with the same columns under the first kernel."
 )
 
 

@@ -8,11 +8,22 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity import StagewiseClassifier, StagewiseRegressor
+from posterity import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    LogisticTreeClassifier,
+    MixtureOfExpertsClassifier,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
 
 SAME = 1e-6  # of the spread of the answers
-SETTLED = [
+MODELS = [
+    GaussianProcessClassifier(random_state=0),
+    GaussianProcessRegressor(random_state=0),
     StagewiseRegressor(6, n_restarts=1, random_state=0),
+    LogisticTreeClassifier(depth=2, n_restarts=1, random_state=0),
+    MixtureOfExpertsClassifier(random_state=0),
     StagewiseClassifier(12, n_restarts=1, random_state=0),
 ]
 
@@ -35,7 +46,7 @@ def answers(model, X, y, labels, X_new):
 
 
 @for_each("seed", [0, 2])
-@pytest.mark.parametrize("model", SETTLED, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_answers_do_not_follow_the_last_digits(model, seed):
     X, y, labels, X_new = surface(seed)
     rng = np.random.default_rng(seed)
@@ -45,7 +56,7 @@ def test_answers_do_not_follow_the_last_digits(model, seed):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=SAME * np.std(expected[:, 0]))
 
 
-@pytest.mark.parametrize("model", SETTLED, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_answers_do_not_depend_on_the_order_of_columns(model):
     X, y, labels, X_new = surface(2)
     expected = answers(model, X, y, labels, X_new)

@@ -33,5 +33,5 @@ def test_rows_and_columns_are_sorted_alike_in_any_order():
     scaled = 1e3 * X[place][:, order] - 7.0
     moved = rows.merge_and_sort(np.vstack([scaled, scaled[:5]]), np.append(y[place], y[place[:5]]))
     np.testing.assert_array_equal(order[moved[3]], found[3])
-    np.testing.assert_allclose(moved[0], 1e3 * found[0] - 7.0)
+    np.testing.assert_allclose(moved[0], 1e3 * found[0][:, order] - 7.0)
     np.testing.assert_array_equal(moved[1], found[1])

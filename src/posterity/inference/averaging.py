@@ -17,6 +17,7 @@ from posterity import linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.search import Objective, climb_evidence
+from posterity.linalg.axes import orient_rows
 
 _RATE = 0.5  # of the prior of a root
 _RADIUS2 = 1.5  # of points, for each coordinate: between the second moment and the fourth
@@ -212,13 +213,15 @@ def make_design(n: int) -> tuple[Array, Array]:
 def _find_axes(objective: Objective, x: Array, gradient: Array, widest: Array) -> Array | None:
     """Return the widest axes (P, m), along which the objective at x + axes z curves by one.
 
-    No axis is longer than the prior is wide. None where the objective cannot be evaluated.
+    No axis is longer than the prior is wide. Their signs are those of their largest entries: points
+    lie on one side of an axis and not on the other. None where the objective cannot be evaluated.
     """
     H = np.array([(objective(x + _STEP * e)[1] - gradient) / _STEP for e in np.eye(len(x))])
     scaled = 0.5 * (H + H.T) * np.outer(widest, widest)
     if not np.all(np.isfinite(scaled)):
         return None
     values, V = linalg.symmetric.eigh(scaled)
+    V = orient_rows(V.T.copy()).T
     axes = widest[:, None] * V / np.sqrt(np.maximum(values, 1.0))
     return axes[:, :_DIRECTIONS]
 

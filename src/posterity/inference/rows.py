@@ -36,26 +36,37 @@ def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[A
 def merge_and_sort(
     X: Array, y: Array, counts: Array | None = None
 ) -> tuple[Array, Array, Array, NDArray[np.intp]]:
-    """The different rows that count, by columns in an order of their own, and that order.
+    """The different rows that count, sorted by columns in an order of their own, and that order.
 
-    Columns are sorted by their values, whatever their units and where they stand: so are then the
-    rows, and draws that go by the places of rows and columns are the same for any order of either.
+    Draws that go by the places of rows are then the same for any order of rows and of columns.
 
     Examples
     --------
     >>> X, y = np.array([[2.0, 10.0], [1.0, 20.0], [9.0, 30.0]]), np.zeros(3)
     >>> rows, _, _, order = merge_and_sort(X, y)
     >>> others, _, _, other_order = merge_and_sort(X[:, ::-1], y)
-    >>> order, other_order, bool(np.all(rows == others))
+    >>> order, other_order, bool(np.all(rows == others[:, ::-1]))
     (array([0, 1]), array([1, 0]), True)
     """
     rows, targets, times = merge_equal_rows(X, y, counts)
-    order = _sort_columns(rows, targets)
-    return *merge_equal_rows(rows[:, order], targets, times), order
+    order = sort_columns(rows, targets)
+    rows, targets, times = merge_equal_rows(rows[:, order], targets, times)
+    return rows[:, np.argsort(order)], targets, times, order
 
 
-def _sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
-    """Columns by their sorted values; those with the same values by the targets beside them."""
+def sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
+    """The columns (D,) in the order of their values, whatever their units and where they stand.
+
+    Columns that have the same values in other rows are sorted by the targets beside them.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 10.0], [1.0, 20.0], [2.0, 90.0]])
+    >>> sort_columns(X, np.zeros(3)), sort_columns(X[:, ::-1], np.zeros(3))
+    (array([1, 0]), array([0, 1]))
+    """
+    if not len(X):
+        return np.arange(X.shape[1])
     low, high = X.min(axis=0) / 2.0, X.max(axis=0) / 2.0  # the range may be beyond all numbers
     U = (X / 2.0 - low) / np.where(high > low, high - low, 1.0)
     beside_targets = [u[np.lexsort((u, y))] for u in U.T]

@@ -89,6 +89,7 @@ class StagewiseModel(BaseEstimator):
     ) -> Self:
         """Find the units, and how many there should be where rows are held out to see."""
         rows, targets, counts, order = equal_rows.merge_and_sort(X, y, sample_weight)
+        rows = rows[:, order]
         # three, whether used or not: the units are those of a fit that holds nothing out
         of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
         whole, self.validation_scores_ = self._prepare(rows, targets, counts, likelihood), None
