@@ -160,7 +160,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
-        rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
+        rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
         self._fit_features(rows, counts)
         standard = designs.Standardized.from_design(
             designs.Dense(self._transform_features(rows)), counts, offset=True

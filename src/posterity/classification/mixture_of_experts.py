@@ -126,7 +126,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
-        rows, targets, counts = equal_rows.merge_equal_rows(X_rows, codes, weights)
+        rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
         self._fit_features(rows, counts)
         self._adopt(self._search(self._transform_features(rows), targets, counts))
         return self

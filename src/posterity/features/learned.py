@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from posterity import arrays, validation
@@ -67,6 +68,13 @@ class LearnedFeatures(base.Features):
         """Return a fitted copy with other parameters."""
         other = copy.copy(self)
         other.theta_ = np.array(theta, dtype=np.float64)
+        return other
+
+    def with_columns(self, order: NDArray[np.intp]) -> Self:
+        """Return a fitted copy whose columns are those at these places."""
+        of_columns, last = np.split(self.theta_.reshape(-1, len(order) + 1), [len(order)], axis=1)
+        other = self.with_theta(np.column_stack([of_columns[:, order], last]).ravel())
+        other.location_, other.scale_ = self.location_[order], self.scale_[order]
         return other
 
     def _learn(self, X: Array, weights: Array | None) -> None:

@@ -17,6 +17,7 @@ from posterity import linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.search import Objective, climb_evidence
+from posterity.linalg.axes import orient_rows
 
 _RATE = 0.5  # of the prior of a root
 _RADIUS2 = 1.5  # of points, for each coordinate: between the second moment and the fourth
@@ -217,8 +218,9 @@ def _find_axes(
     """Return the widest axes (P, m), along which the objective at x + axes z curves by one.
 
     The second array (m, P) takes differences from x to z. No axis is longer than the prior is
-    wide, and none leads along a parameter whose limits are equal. None where the objective cannot
-    be evaluated.
+    wide, and none leads along a parameter whose limits are equal. Their signs are those of their
+    largest entries: points lie on one side of an axis and not on the other. None where the
+    objective cannot be evaluated.
     """
     least, most = limits.T
     up, down = np.minimum(_STEP, most - x), np.minimum(_STEP, x - least)
@@ -232,7 +234,7 @@ def _find_axes(
     if not np.all(np.isfinite(scaled)):
         return None
     values, V = linalg.symmetric.eigh(scaled)
-    lengths = 1.0 / np.sqrt(np.maximum(values, 1.0))
+    V, lengths = orient_rows(V.T.copy()).T, 1.0 / np.sqrt(np.maximum(values, 1.0))
     axes, inverse = width[:, None] * V * lengths, (free / widest)[:, None] * V / lengths
     return axes[:, :_DIRECTIONS], inverse[:, :_DIRECTIONS].T
 

@@ -33,6 +33,47 @@ def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[A
     return different[:, :-1], different[:, -1], groups.count(weights[present])
 
 
+def merge_and_sort(
+    X: Array, y: Array, counts: Array | None = None
+) -> tuple[Array, Array, Array, NDArray[np.intp]]:
+    """The different rows that count, sorted by columns in an order of their own, and that order.
+
+    Draws that go by the places of rows are then the same for any order of rows and of columns.
+
+    Examples
+    --------
+    >>> X, y = np.array([[2.0, 10.0], [1.0, 20.0], [9.0, 30.0]]), np.zeros(3)
+    >>> rows, _, _, order = merge_and_sort(X, y)
+    >>> others, _, _, other_order = merge_and_sort(X[:, ::-1], y)
+    >>> order, other_order, bool(np.all(rows == others[:, ::-1]))
+    (array([0, 1]), array([1, 0]), True)
+    """
+    rows, targets, times = merge_equal_rows(X, y, counts)
+    order = sort_columns(rows, targets)
+    rows, targets, times = merge_equal_rows(rows[:, order], targets, times)
+    return rows[:, np.argsort(order)], targets, times, order
+
+
+def sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
+    """The columns (D,) in the order of their values, whatever their units and where they stand.
+
+    Columns that have the same values in other rows are sorted by the targets beside them.
+
+    Examples
+    --------
+    >>> X = np.array([[3.0, 10.0], [1.0, 20.0], [2.0, 90.0]])
+    >>> sort_columns(X, np.zeros(3)), sort_columns(X[:, ::-1], np.zeros(3))
+    (array([1, 0]), array([0, 1]))
+    """
+    if not len(X):
+        return np.arange(X.shape[1])
+    low, high = X.min(axis=0) / 2.0, X.max(axis=0) / 2.0  # the range may be beyond all numbers
+    U = (X / 2.0 - low) / np.where(high > low, high - low, 1.0)
+    beside_targets = [u[np.lexsort((u, y))] for u in U.T]
+    keys = np.vstack([np.sort(U, axis=0), np.transpose(beside_targets)])
+    return np.lexsort(keys[::-1])
+
+
 def draw_held_out_rows(
     groups: Array, fraction: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:

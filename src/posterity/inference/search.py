@@ -7,6 +7,7 @@ are few.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self, TypeVar
@@ -27,6 +28,7 @@ _MANY_ROWS = 2000  # from which a step is expensive, and more is asked of it
 _COARSE = 100.0  # times as much gain is asked for while there are more rows to come
 _PROBES = 20  # iterations from each of several starts
 _SPREAD = 1.0  # standard deviation of restarts in log parameters
+_KEY_ROWS = 200  # that tell the columns from each other
 NO_SEARCH = optimize.Optimum(
     np.empty(0), np.nan, np.empty(0), 0, "every parameter was given", converged=True
 )
@@ -218,10 +220,29 @@ def _stages(problem: S, rng: np.random.Generator, few_rows: int | None = None) -
 def draw_random_starts(
     problem: EvidenceProblem[Any], count: int, rng: np.random.Generator
 ) -> list[Array]:
-    """Points about the start, within bounds."""
+    """Points about the start, within bounds; where a column stands does not matter to them."""
     low, high = problem.limits.T
-    shape = (count, len(low))
-    return list(np.clip(problem.start + _SPREAD * rng.standard_normal(shape), low, high))
+    noise = rng.standard_normal((count, len(low)))
+    if count:
+        noise = noise[:, _number_by_slope(problem)]
+    return list(np.clip(problem.start + _SPREAD * noise, low, high))
+
+
+def _number_by_slope(problem: EvidenceProblem[Any]) -> NDArray[np.intp]:
+    """A number for each parameter: those that differ in their columns only sorted by their slopes.
+
+    Slopes at the start, on a few rows, do not depend on the order of columns.
+    """
+    stems = np.array([re.sub(r"\[\d+\]", "", name) for name in problem.names])
+    numbers = np.arange(len(stems))
+    if len(set(stems)) < len(stems):
+        some = np.linspace(0, problem.n_rows - 1, min(problem.n_rows, _KEY_ROWS)).astype(np.intp)
+        few = problem.select_rows(some)
+        slopes = few.objective()(few.start)[1]
+        for stem in set(stems):
+            alike = np.flatnonzero(stems == stem)
+            numbers[alike[np.argsort(slopes[alike], kind="stable")]] = alike
+    return numbers
 
 
 def _climb(

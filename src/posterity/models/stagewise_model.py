@@ -88,12 +88,13 @@ class StagewiseModel(BaseEstimator):
         by_target: bool,
     ) -> Self:
         """Find the units, and how many there should be where rows are held out to see."""
-        rows, targets, counts = equal_rows.merge_equal_rows(X, y, sample_weight)
+        rows, targets, counts, order = equal_rows.merge_and_sort(X, y, sample_weight)
+        rows = rows[:, order]
         # three, whether used or not: the units are those of a fit that holds nothing out
         of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
         whole, self.validation_scores_ = self._prepare(rows, targets, counts, likelihood), None
         if self.validation_fraction is None:
-            self._adopt(whole.fit(self.n_units, of_stages))
+            self._adopt(whole.fit(self.n_units, of_stages).with_columns(np.argsort(order)))
             return self
         groups = targets if by_target else np.zeros(len(targets))
         folds = equal_rows.draw_folds(groups, self.validation_fraction, of_split)
@@ -103,7 +104,8 @@ class StagewiseModel(BaseEstimator):
         ]
         found = validate_stages(whole, trials, rows, folds, n_stages=self.n_units, rng=of_trial)
         self.validation_scores_ = found.scores
-        self._adopt(found.apply(whole.fit(found.n_units, of_stages)))
+        stages = found.apply(whole.fit(found.n_units, of_stages))
+        self._adopt(stages.with_columns(np.argsort(order)))
         return self
 
     def _prepare(

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import restarts
+from posterity.inference import restarts, rows
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
 
@@ -103,10 +103,12 @@ class ExpertsProblem:
         """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
-        numbers of its own at random, so that names of classes do not matter.
+        numbers of its own at random, so that names of classes do not matter; nor do the places of
+        columns, which are given theirs in an order of their own.
         """
         D = max(len(self.center.gates) - 1, 1)
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
+        gates = gates[np.argsort(rows.sort_columns(self.Z, self.y))]
         return ExpertMixture(self.center.gates + gates, self.center.experts).flat
 
     def _answers(self, mixture: ExpertMixture) -> Array:

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 
 from posterity import features, likelihoods, linalg, optimize
 from posterity.arrays import Array
+from posterity.inference import settling
 from posterity.inference.local import learned_features, screening
 
 AnyLikelihood: TypeAlias = likelihoods.Likelihood | likelihoods.Coupled
 
 _LEAST_GAIN = 1e-3  # nats: what a unit must add
 _HEAT = 100  # iterations after which only the best search goes on
-_SETTLED = 1e-4  # nats: a search ends where an iteration gains less
+_COARSE_GAIN = 1e-4  # nats: a search ends where an iteration gains less, and is then settled
 _TURNS = 10  # of the unit and of the parameters of the likelihood
 _DRAWS = 10  # of a share of the rows, in none of which a unit gains, before the fit ends
 
@@ -84,6 +85,12 @@ class Stages:
             return self
         reason = f"cut to {n_units} of {self.n_units} units"
         return replace(self, steps=self.steps[: n_units + 1], stop_reason=reason)
+
+    def with_columns(self, order: NDArray[np.intp]) -> Stages:
+        """The same sum of columns that stand in another order."""
+        place = np.append(order, len(order))  # a unit's last parameter is of no column
+        steps = tuple(replace(step, theta=step.theta[place]) for step in self.steps)
+        return replace(self, units=self.units.with_columns(order), steps=steps)
 
     def iterate_latents(self, X: Array) -> Iterator[Array]:
         """Latent values (n, C) by the constant, by one unit, by two: each adds one column."""
@@ -226,7 +233,7 @@ class StagewiseFitter:
             optimize.minimise_lbfgs,
             problem,
             max_iter=min(_HEAT, self.max_iter),
-            least_gain=_SETTLED,
+            least_gain=_COARSE_GAIN,
             announce=False,
         )
         heats = joblib.Parallel(n_jobs=self.n_jobs, require="sharedmem")(
@@ -245,9 +252,11 @@ class StagewiseFitter:
         end, left = begun, self.max_iter - begun.n_iter
         if left > 0:
             end = optimize.minimise_lbfgs(
-                problem, begun.x, max_iter=left, least_gain=_SETTLED, announce=False
+                problem, begun.x, max_iter=left, least_gain=_COARSE_GAIN, announce=False
             )
             end = replace(end, n_iter=begun.n_iter + end.n_iter)
+        if end.converged:
+            end = settling.settle_minimum(problem, end)
         return end if self.learning_rate < 1.0 else optimize.optimum.warn_unless_converged(end)
 
     def alternate_with_likelihood(
@@ -267,12 +276,14 @@ class StagewiseFitter:
         closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
         if isinstance(likelihood, likelihoods.Coupled) or closed:
             return likelihood
+
+        def loss(theta: Array) -> tuple[float, Array]:
+            return self.loss(likelihood.with_parameters(theta), A)
+
         best = optimize.minimise_lbfgs(
-            lambda theta: self.loss(likelihood.with_parameters(theta), A),
-            likelihood.theta,
-            bounds=self.limits,
-            least_gain=_SETTLED,
+            loss, likelihood.theta, bounds=self.limits, least_gain=_COARSE_GAIN
         )
+        best = settling.settle_minimum(loss, best, self.limits)
         return likelihood.with_parameters(best.x)
 
     @property

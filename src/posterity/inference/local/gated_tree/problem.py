@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.inference import rows as equal_rows
 from posterity.inference.local.gated_tree.soft import SoftTree
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
@@ -85,10 +86,12 @@ class GatedTreeProblem:
         """Draw a start: gates that split the rows in random directions, and equal experts.
 
         The rows that gates give them tell experts apart from the first step on. No class has
-        numbers of its own at random, so that names of classes do not matter.
+        numbers of its own at random, so that names of classes do not matter; nor do the places of
+        columns, which are given theirs in an order of their own.
         """
         D = max(self.Z.shape[1] - 1, 1)
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
+        gates = gates[:, np.argsort(equal_rows.sort_columns(self.Z, self.y))]
         return SoftTree(self.center.gates + gates, self.center.experts).flat
 
     def branch_objective(self, tree: SoftTree, k: int) -> GatedTreeProblem:
