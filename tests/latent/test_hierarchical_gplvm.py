@@ -1,5 +1,7 @@
 """HierarchicalGPLVM: two people who walk together."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,6 +83,17 @@ def test_new_rows_are_near_those_that_they_resemble(model):
     places = model.transform(people(t, seed=11))
     distance = np.linalg.norm(places - model.embedding_, axis=1)
     assert np.median(distance) < 0.2 * np.linalg.norm(model.embedding_.std(axis=0))
+
+
+def test_parts_without_noise_are_no_reason_for_a_warning():
+    t = np.linspace(0.0, 3.0, 20)
+    X = np.column_stack([np.sin(t), np.cos(t), t, np.cos(t + 1.0), np.sin(t + 1.0)])
+    model = HierarchicalGPLVM({"a": [0, 1, 2], "b": [3, 4]}, 1, 1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(X)
+    assert "a__noise_variance (lower)" in model.at_bounds_
+    assert not [w for w in told if "ended at its lower bound" in str(w.message)]
 
 
 def test_rows_come_back_from_their_root_points(model):
