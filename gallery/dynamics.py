@@ -29,7 +29,7 @@ with displays.style():
         Z, gap = model.embedding_, np.where(np.isnan(seen[:, 0]), "hidden", "seen")
         shown = displays.LatentMapDisplay.from_estimator(model, y=gap, groups=np.zeros(len(X)))
         shown.plot(above, legend=above is axes[0, 0])
-        about, filled = model.inverse_transform(Z), model.complete(seen)
+        about, filled = model.inverse_transform_dist(Z), model.complete(seen)
         mean = np.where(gaps, filled.mean(), about.mean())
         off = np.sqrt(np.mean((mean - truth)[hidden] ** 2))
         above.set(title=f"{title}: {off:.1f} degrees off")

@@ -20,8 +20,8 @@ curved = GPLVM(2).fit(X)
 moving = GPLVM(2, dynamics=kernels.RBF(0.3).fixed()).fit(X, **moments)  # 0.3 seconds
 rows = {
     "Principal components": (linear, linear.inverse_transform(linear.transform(X))),
-    "GPLVM": (curved, curved.inverse_transform(curved.embedding_).mean()),
-    "GPLVM with dynamics": (moving, moving.inverse_transform(moving.embedding_).mean()),
+    "GPLVM": (curved, curved.inverse_transform(curved.embedding_)),
+    "GPLVM with dynamics": (moving, moving.inverse_transform(moving.embedding_)),
 }
 with displays.style():
     figure, axes = plt.subplots(1, 3, figsize=(11, 4.3))

@@ -64,7 +64,7 @@ with displays.style():
         seen.plot(above).set(title=f"A {name}")
         places = model.embedding_[numbered]
         above.plot(*places.T, "o", ms=16, color=displays.COLORS["black"], zorder=5)
-        for k, angles in enumerate(model.inverse_transform(places).mean()):
+        for k, angles in enumerate(model.inverse_transform(places)):
             center = {"ha": "center", "va": "center", "zorder": 6}
             above.text(*places[k], k + 1, color="white", **center)
             draw_figure(below, 2.4 * k, angles)

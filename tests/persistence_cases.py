@@ -166,10 +166,9 @@ def answers(model, rows):
         said["mean"], said["std"] = dist.mean(), dist.standard_deviation()
         said["quantiles"] = model.predict_quantiles(rows, quantiles=[0.05, 0.5, 0.95])
     if "transform" in said and hasattr(model, "inverse_transform"):
-        back = model.inverse_transform(said["transform"])
-        whole = back if isinstance(back, np.ndarray) else back.mean()
-        said["inverse_transform"] = whole
-        if back is not whole:
+        said["inverse_transform"] = model.inverse_transform(said["transform"])
+        if hasattr(model, "complete"):
+            back = model.inverse_transform_dist(said["transform"])
             said["inverse_std"] = back.standard_deviation()
     return said
 

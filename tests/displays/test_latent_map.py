@@ -21,7 +21,7 @@ class Curved:
     def transform(self, X):
         return np.asarray(X)[:, :3]
 
-    def inverse_transform(self, X):
+    def inverse_transform_dist(self, X):
         mean = X @ np.arange(18.0).reshape(3, 6)
         scale = np.exp(X[:, :1] + 0.1 * X[:, 1:2] + 3.0 * (X[:, 2:] - 5.0)) * [1, 1, 1, 1, 1, 7.0]
         return distributions.Normal(mean, scale)
@@ -41,7 +41,7 @@ def test_map_holds_the_mean_deviation_with_other_dimensions_at_their_mean():
     middle = model.embedding_[:, 1].mean()
     for i, second in enumerate(display.x1):
         for j, first in enumerate(display.x0):
-            told = model.inverse_transform(np.array([[second, middle, first]]))
+            told = model.inverse_transform_dist(np.array([[second, middle, first]]))
             assert display.deviation[i, j] == pytest.approx(told.standard_deviation().mean())
     np.testing.assert_array_equal(display.points, model.embedding_[:, [2, 0]])
     assert display.names == ("latent 2", "latent 0")
@@ -84,7 +84,7 @@ def test_bright_is_sure():
 @for_each("deviation", [0.0, 2.5])
 def test_where_all_is_as_sure_the_map_is_white(deviation):
     class Even(Curved):
-        def inverse_transform(self, X):
+        def inverse_transform_dist(self, X):
             return distributions.Normal(np.zeros((len(X), 6)), deviation)
 
     brightness = np.asarray(latent_map(Even(), n_grid=5).plot().images[0].get_array())
@@ -93,7 +93,7 @@ def test_where_all_is_as_sure_the_map_is_white(deviation):
 
 def test_a_place_without_any_doubt_is_brightest():
     class Sure(Curved):
-        def inverse_transform(self, X):
+        def inverse_transform_dist(self, X):
             return distributions.Normal(np.zeros((len(X), 6)), np.maximum(X[:, :1], 0.0))
 
     brightness = np.asarray(latent_map(Sure(), n_grid=9).plot().images[0].get_array())
@@ -105,7 +105,7 @@ def test_a_gplvm_is_surer_at_its_rows_than_beyond_them():
     t = np.linspace(0.0, 3.0, 15)
     model = GPLVM(n_components=2).fit(np.column_stack([np.sin(t), np.cos(t), t]))
     display = latent_map(model, n_grid=25, margin=1.0)
-    at_rows = model.inverse_transform(model.embedding_).standard_deviation().mean(axis=1)
+    at_rows = model.inverse_transform_dist(model.embedding_).standard_deviation().mean(axis=1)
     assert at_rows.max() < display.deviation[[0, 0, -1, -1], [0, -1, 0, -1]].min()
 
 
@@ -169,7 +169,7 @@ def test_images_are_the_means_at_their_points():
     model = Curved()
     display = latent_map(model, image_shape=(2, 3), n_images=5, n_grid=3)
     assert len(set(display.shown.tolist())) == 5
-    told = model.inverse_transform(model.embedding_[display.shown]).mean()
+    told = model.inverse_transform_dist(model.embedding_[display.shown]).mean()
     np.testing.assert_allclose(display.images, told.reshape(5, 2, 3))
     boxes = [a for a in display.plot().artists if isinstance(a, AnnotationBbox)]
     np.testing.assert_allclose([box.xy for box in boxes], display.points[display.shown])

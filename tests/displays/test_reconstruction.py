@@ -17,13 +17,6 @@ class Unsure:
         return np.asarray(X)
 
     def inverse_transform(self, Z):
-        return distributions.Normal(0.5 * Z, np.arange(1.0, 7.0))
-
-
-class AlsoUnsure(Unsure):
-    """Numbers by one way back, a distribution by the other, as a PCA has them."""
-
-    def inverse_transform(self, Z):
         return 0.5 * Z
 
     def inverse_transform_dist(self, Z):
@@ -44,9 +37,8 @@ def test_fewer_components_are_those_of_a_smaller_model():
     assert not display.deviation.size
 
 
-@pytest.mark.parametrize("model", [Unsure(), AlsoUnsure()])
-def test_deviation_is_that_of_the_model(model):
-    display = reconstruction(model)
+def test_deviation_is_that_of_the_model():
+    display = reconstruction(Unsure())
     np.testing.assert_array_equal(display.reconstructions, [0.5 * X[:4]])
     np.testing.assert_array_equal(display.deviation, np.tile(np.arange(1.0, 7.0), (4, 1)))
     assert display.names == ("6 components",)
@@ -71,7 +63,7 @@ def test_strips_are_originals_reconstructions_and_deviation():
 
 def test_a_deviation_that_is_the_same_everywhere_has_no_strip():
     class Even(Unsure):
-        def inverse_transform(self, Z):
+        def inverse_transform_dist(self, Z):
             return distributions.Normal(Z, 2.0)
 
     labels = reconstruction(Even(), image_shape=(2, 3)).plot().get_yticklabels()

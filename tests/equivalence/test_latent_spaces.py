@@ -152,7 +152,7 @@ def test_latent_points_of_a_linear_kernel_span_the_principal_components(model):
     centred = (X - X.mean(axis=0)) / units
     U, s, Vt = np.linalg.svd(centred, full_matrices=False)
     assert np.max(subspace_angles(fitted.embedding_, U[:, :2])) < 5e-3
-    back = (fitted.inverse_transform(fitted.embedding_).mean() - X.mean(axis=0)) / units
+    back = (fitted.inverse_transform(fitted.embedding_) - X.mean(axis=0)) / units
     nearest = (U[:, :2] * s[:2]) @ Vt[:2]  # of all planes the one nearest to the rows
     assert np.sqrt(np.mean((back - nearest) ** 2)) < 0.02 * np.sqrt(np.mean(nearest**2))
 

@@ -87,7 +87,7 @@ def test_degenerate_rows_give_numbers_and_no_warnings(model, rows):
     assert np.all(np.isfinite(answers(fitted, rows)))
     if not isinstance(model, KernelKMeans):
         back = fitted.inverse_transform(fitted.transform(rows))
-        assert np.all(np.isfinite(back if isinstance(back, np.ndarray) else back.mean()))
+        assert np.all(np.isfinite(back))
 
 
 @every_gplvm
@@ -134,7 +134,7 @@ def test_more_dimensions_than_columns_or_rows_do_no_harm(model, n_components):
     if isinstance(model.kernel, kernels.Linear):
         fitted.set_params(kernel=None)
     assert np.all(np.isfinite(fitted.fit_transform(X)))
-    assert fitted.inverse_transform(fitted.embedding_).mean().shape == X.shape
+    assert fitted.inverse_transform(fitted.embedding_).shape == X.shape
 
 
 @named([case for case in CASES if isinstance(case, GPLVM)])

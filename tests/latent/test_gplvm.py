@@ -55,7 +55,7 @@ def test_new_rows_are_placed_among_the_old(bent):
 def test_new_rows_are_rebuilt_within_the_noise(bent):
     _, _, model = bent
     new, _ = arc(seed=2)
-    rebuilt = model.inverse_transform(model.transform(new))
+    rebuilt = model.inverse_transform_dist(model.transform(new))
     z = (new - rebuilt.mean()) / rebuilt.standard_deviation()
     assert np.sqrt(np.mean((new - rebuilt.mean()) ** 2)) < 0.05
     assert 0.5 < np.sqrt(np.mean(z**2)) < 2.0
@@ -113,7 +113,7 @@ def test_points_that_carry_the_process_change_little(inducing_points):
     X, t = arc(n=60)
     model = GPLVM(1, inducing_points=inducing_points).fit(X)
     assert in_order(model.embedding_[:, 0], t) > 0.999
-    rebuilt = model.inverse_transform(model.embedding_).mean()
+    rebuilt = model.inverse_transform(model.embedding_)
     assert np.sqrt(np.mean((rebuilt - X) ** 2)) < 0.05
 
 
@@ -202,8 +202,8 @@ def test_columns_of_other_units_do_not_matter_when_standardized():
     units = np.array([1.0, 1e3, 1e-3, 5.0, 1.0])
     plain, scaled = (GPLVM(1, standardize=True).fit(rows) for rows in (X, X * units))
     np.testing.assert_allclose(
-        scaled.inverse_transform([[0.3]]).mean() / units,
-        plain.inverse_transform([[0.3]]).mean(),
+        scaled.inverse_transform([[0.3]]) / units,
+        plain.inverse_transform([[0.3]]),
         atol=1e-3,
     )
     np.testing.assert_allclose(scaled.noise_variance_ / units**2, plain.noise_variance_, rtol=1e-2)
@@ -280,7 +280,7 @@ def test_equal_rows_and_constant_columns_are_no_trouble(options):
     assert np.all(np.isfinite(model.embedding_))
     np.testing.assert_allclose(model.embedding_[:5], model.embedding_[15:], atol=0.1)
     rebuilt = model.inverse_transform(model.embedding_)
-    np.testing.assert_allclose(rebuilt.mean()[:, 5], 7.0, atol=1e-6)
+    np.testing.assert_allclose(rebuilt[:, 5], 7.0, atol=1e-6)
 
 
 @for_each("options", [{}, {"inference": "variational"}])
@@ -289,7 +289,7 @@ def test_rows_that_are_all_alike_have_a_model(options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(np.full((6, 3), 2.0))
-    np.testing.assert_allclose(model.inverse_transform([[0.0, 0.0]]).mean(), 2.0)
+    np.testing.assert_allclose(model.inverse_transform([[0.0, 0.0]]), 2.0)
 
 
 @for_each(

@@ -93,8 +93,8 @@ class LatentMapDisplay:
         Parameters
         ----------
         estimator : transformer
-            Fitted, with ``transform``. Shading needs an ``inverse_transform`` that returns a
-            distribution; images need any ``inverse_transform``.
+            Fitted, with ``transform``. Shading needs ``inverse_transform_dist``, images need that
+            or ``inverse_transform``.
         X : array-like of shape (N, D), optional
             Rows to show. None: the training rows, if the model has ``embedding_``.
         y : array-like of shape (N,), optional

@@ -38,7 +38,7 @@ class Reversible(Protocol):
 class DistributionReversible(Protocol):
     """A model that maps latent points to distributions of rows."""
 
-    def inverse_transform_dist(self, X: Any) -> distributions.Distribution: ...
+    def inverse_transform_dist(self, X: Any) -> distributions.Univariate: ...
 
 
 def coordinates(model: Any, X: Any = None) -> Array:
@@ -61,21 +61,19 @@ def variances(model: Any, X: Any = None) -> Array:
 def outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
     """Return the mean of the outputs at latent points, (n, D), and their deviation if known."""
     if isinstance(model, DistributionReversible):
-        return _moments(model.inverse_transform_dist(Z))
+        dist = model.inverse_transform_dist(Z)
+        return dist.mean(), dist.standard_deviation()
     if not isinstance(model, Reversible):
         raise TypeError(f"{type(model).__name__} has no inverse_transform.")
-    return _moments(model.inverse_transform(Z))
+    return _numbers(model.inverse_transform(Z)), None
 
 
 def mean_uncertainty(model: Any, Z: Array) -> Array:
     """Return the standard deviation at each point, averaged over outputs; empty if unknown."""
-    if not isinstance(model, Reversible):
+    if not isinstance(model, DistributionReversible):
         return np.empty(0)
-    mean, deviation = _moments(model.inverse_transform(Z[:1]))
-    if deviation is None:
-        return np.empty(0)
-    step = max(1, _HELD // mean.shape[1])
-    blocks = (model.inverse_transform(Z[i : i + step]) for i in range(0, len(Z), step))
+    step = max(1, _HELD // model.inverse_transform_dist(Z[:1]).shape[1])
+    blocks = (model.inverse_transform_dist(Z[i : i + step]) for i in range(0, len(Z), step))
     return np.concatenate([block.standard_deviation().mean(axis=1) for block in blocks])
 
 
@@ -104,13 +102,6 @@ def separate_images(points: Array, n: int) -> NDArray[np.intp]:
             break
         chosen.append(farthest)
     return np.array(chosen, dtype=np.intp)
-
-
-def _moments(answer: Any) -> tuple[Array, Array | None]:
-    """Return mean and deviation of a distribution; of an array, only the numbers."""
-    if isinstance(answer, distributions.Distribution):
-        return answer.mean(), answer.standard_deviation()
-    return _numbers(answer), None
 
 
 def _numbers(values: Any) -> Array:

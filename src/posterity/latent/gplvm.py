@@ -229,9 +229,20 @@ class GPLVM(transformer.KernelTransformer):
         placed = self._place(self._rows(X), times, groups)
         return distributions.Normal(placed.mean, np.sqrt(placed.variance))
 
+    @models.answer_lazily(lazy_forms.ROWS)
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """The mean of the columns of rows at latent points, (n, D).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, Q)
+            Latent points.
+        """
+        return self.inverse_transform_dist(X).mean()
+
     @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
-    def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
-        """What the columns of rows at latent points are, (n, D), noise included.
+    def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
+        """The distribution of the columns of rows at latent points, (n, D), noise included.
 
         Parameters
         ----------

@@ -219,9 +219,20 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             places[homes < 0] = found[homes < 0, : places.shape[1]]
         return places
 
+    @models.answer_lazily(lazy_forms.ROWS)
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """The mean of the columns of rows at root points, (n, D).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, Q)
+            Root points.
+        """
+        return self.inverse_transform_dist(X).mean()
+
     @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
-    def inverse_transform(self, X: ArrayLike) -> distributions.Normal:
-        """What the columns of rows at root points are, (n, D), noise included.
+    def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
+        """The distribution of the columns of rows at root points, (n, D), noise included.
 
         Averaged over where the points of the parts may be.
 

@@ -92,13 +92,14 @@ def _limits_of_kernels(
 ) -> Iterator[str]:
     """Ends that kernels have by themselves: straight lines, white noise; an RBF, for the shape.
 
-    A decay above one does not exist, whatever bounds are given.
+    Parts of a model may have noise each. A decay above one does not exist, whatever is given.
     """
     by_hand = tuple(name for kernel in given for name in kernel.bounded_names)
     for bound in found.bounds_reached:
         is_limit = "length_scale" in bound.name or bound.label.endswith("shape (upper)")
         no_decay = bound.label.endswith("decay (upper)") and bound.value >= 1.0
-        if no_decay or (is_limit and not bound.name.endswith(by_hand)):
+        no_noise = bound.label.endswith(tuple(f"__{label}" for label in _NO_NOISE))
+        if no_decay or no_noise or (is_limit and not bound.name.endswith(by_hand)):
             yield bound.label
 
 

@@ -47,6 +47,7 @@ class LinearModel(models.FeatureModel, Regressor):
     """
 
     fit_intercept: bool
+    _has_one_row: bool = False  # of a stream that has only begun
 
     @abc.abstractmethod
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
@@ -92,6 +93,11 @@ class LinearModel(models.FeatureModel, Regressor):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function.
         """
+        if self._has_one_row and not self._is_noise_given:
+            raise ValueError(
+                "The model has seen one row, which does not tell the noise: call partial_fit with "
+                "further rows first. The mean is known: predict."
+            )
         return self._answer_queries(self._predict_from_features, X, noise_variance)
 
     @abc.abstractmethod
@@ -104,10 +110,17 @@ class LinearModel(models.FeatureModel, Regressor):
         """What can be said more exactly while the rows are at hand."""
 
     def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        noise_variance: Any,
+        *,
+        first: bool,
+        min_rows: int = 2,
     ) -> FeatureRows:
-        """Validated rows; two at least before the noise can be told, one is enough later."""
-        X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=1 + first)
+        """Validated rows; two at least for a fit, since one does not tell the noise."""
+        X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=min_rows)
         check = validation.check_repetitions if first else validation.check_sample_weight
         weight = check(sample_weight, len(X_rows))
         if noise_variance is None:
@@ -135,6 +148,11 @@ class LinearModel(models.FeatureModel, Regressor):
     def has_known_noise(self) -> bool:
         """Whether the fit was told the variance of the noise of each row."""
         return self._known_noise
+
+    @property
+    def _is_noise_given(self) -> bool:
+        """Whether the noise was not learned from the rows."""
+        return self._known_noise or getattr(self, "noise_variance", None) is not None
 
     @property
     def _is_centred(self) -> bool:

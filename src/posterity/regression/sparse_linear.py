@@ -268,9 +268,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         return super()._output_names() if self.likelihood_ is None else range(1)
 
     def _check_rows(
-        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, *, first: bool
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, **how: Any
     ) -> FeatureRows:
-        rows = super()._check_rows(X, y, sample_weight, noise_variance, first=first)
+        rows = super()._check_rows(X, y, sample_weight, noise_variance, **how)
         validation.check_powers(rows.X, X)
         return rows
 

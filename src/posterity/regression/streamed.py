@@ -50,10 +50,10 @@ class StreamedLinearModel(LinearModel):
         """Add rows to those seen so far; the result is that of one fit on all of them.
 
         Features are fitted on the rows of the first call. The parameters are those of ``fit``.
+        After a first call with one row, the mean can be predicted, the noise is not known yet.
         """
-        if getattr(self, "_statistics", None) is None:
-            return self.fit(X, y, sample_weight, noise_variance)
-        return self._add(X, y, sample_weight, noise_variance)
+        self._statistics = getattr(self, "_statistics", None)
+        return self._add(X, y, sample_weight, noise_variance, streams=True)
 
     def _add(
         self,
@@ -61,14 +61,21 @@ class StreamedLinearModel(LinearModel):
         y: Any,
         sample_weight: Any,
         noise_variance: ArrayLike | None,
+        *,
+        streams: bool = False,
     ) -> Self:
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             _refuse_noise(noise_variance)
+            self._has_one_row = False
             self._merge(self._statistics_of_source(source))
             return self
         first = self._statistics is None
-        rows = self._check_rows(X, y, sample_weight, noise_variance, first=first)
+        # Of one row, features cannot learn where and how wide they must be.
+        least = 1 if not first or (streams and self.features is None) else 2
+        given = X, y, sample_weight, noise_variance
+        rows = self._check_rows(*given, first=first, min_rows=least)
+        self._has_one_row = first and len(rows.X) == 1
         self._begin_or_continue(rows)
         self._merge(self._statistics_of(rows))
         if first:

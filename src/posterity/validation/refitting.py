@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -62,6 +63,6 @@ def protect_fits(cls: type) -> None:
     TypeError: object of type 'int' has no len()
     """
     for name in _FITS:
-        method = getattr(cls, name, None)
-        if method is not None and not getattr(method, "restores", False):
+        method = inspect.getattr_static(cls, name, None)  # not what a descriptor makes of it
+        if inspect.isfunction(method) and not getattr(method, "restores", False):
             setattr(cls, name, restore_on_error(method))

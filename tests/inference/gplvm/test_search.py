@@ -73,14 +73,14 @@ def test_the_highest_end_counts(n_jobs):
     assert learned.log_posterior == learned.ends.max()
 
 
-def _curve(n=80, seed=0):
+def _curve(n=80, seed=0, least_noise=1e-6):
     """Outputs along a bent curve, and a problem of which they are the outputs."""
     rng, t = np.random.default_rng(seed), np.linspace(-1.5, 1.5, n)[:, None]
     Y = np.hstack([t, np.sin(2.0 * t), t * t, np.cos(3.0 * t)]) + 0.05 * rng.normal(size=(n, 4))
     Y -= Y.mean(axis=0)
     X = starting.find_principal_start(Y, 2, rng).X
     kernel, bounds = kernels.Scaled(kernels.RBF()).search_start(X)
-    outputs = ExactOutputs(Y, kernel, bounds, 0.1, (1e-6, 10.0))
+    outputs = ExactOutputs(Y, kernel, bounds, 0.1, (least_noise, 10.0))
     judges = (outputs, terms.StandardNormalPrior(), terms.Volume())
     return search.LatentPointProblem(judges, placements.FreePlacement(n, 2), Y.size), X
 
@@ -117,6 +117,17 @@ def test_numbers_stay_within_their_limits():
     learned = search.maximise_latent_points(problem, [target], max_iter=200)
     assert learned.own[0][0] == pytest.approx(0.2)
     assert learned.optimum.at_bounds == ("strength (lower)",)
+
+
+def test_bounds_that_were_reached_are_in_the_units_of_the_parameters():
+    problem, X = _curve(n=30, least_noise=0.05)
+    learned = search.maximise_latent_points(problem, [X], max_iter=1000)
+    (bound,) = learned.optimum.bounds_reached
+    assert bound.label == "noise_variance (lower)"
+    assert bound.value == pytest.approx(0.05)
+    k = problem.names.index(bound.name)
+    slope = problem.objective()(learned.optimum.x)[1][k]  # of minus the evidence, in the log
+    assert bound.rise == pytest.approx(slope, rel=1e-6)
 
 
 def test_a_mapped_placement_is_searched_as_it_is():

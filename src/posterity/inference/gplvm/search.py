@@ -185,4 +185,17 @@ def _climb_in_coordinates(
         least_gain=_LEAST_GAIN * problem.n_values,
         announce=False,
     )
-    return replace(best, x=chart.to_point(best.x))
+    x = chart.to_point(best.x)
+    return replace(best, x=x, bounds_reached=_restore_units(best, chart, x, problem.names))
+
+
+def _restore_units(
+    best: optimize.Optimum, chart: Coordinates, x: Array, names: Sequence[str]
+) -> tuple[optimize.ReachedBound, ...]:
+    """The bounds that were reached, as parameters have them, at the point x of the chart."""
+    found = []
+    for bound in best.bounds_reached:
+        i = names.index(bound.name)
+        unit = float(chart.unit[i - len(chart.L)])
+        found.append(replace(bound, value=float(np.exp(x[i])), rise=bound.rise / unit))
+    return tuple(found)
