@@ -72,6 +72,7 @@ HARMLESS |= {"LinAlgError", "LinAlgWarning"}
 EXTENDED_ONCE = {
     "posterity.likelihoods.coupled.Coupled": "users write further coupled likelihoods",
     "posterity.inference.posterior.Posterior": "a protocol, and one that asks more",
+    "posterity.trees.families.columns.Columns": "forests compile columns that have no levels",
     "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",
     "posterity.tables.columns.TableError": "callers catch the general error",
 }

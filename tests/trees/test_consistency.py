@@ -116,16 +116,17 @@ def test_boosted_trees_of_a_fit_are_consistent(family, growth):
 def bad_boosted_trees():
     model = posterity.BoostedTreesClassifier(5, cv=2, categorical_features=[1], random_state=0)
     model.fit(X.round(), Y).check_consistency()
-    grown, levels = model.trees_, model.levels_
+    grown, columns = model.trees_, model.splits_
     yield with_attribute(model, "trees_", "trees")
     yield with_attribute(model, "trees_", changed(grown, offset=grown.offset[:, :1]))
-    yield with_attribute(model, "trees_", changed(grown, tests=written(grown.tests, 0, 9)))
+    yield with_attribute(model, "trees_", changed(grown, tests=written(grown.tests, 0, 999)))
     yield with_attribute(model, "calibration_", None)
     yield with_attribute(model, "calibration_", changed(model.calibration_, sharpness=-1.0))
-    yield with_attribute(model, "levels_", None)
-    yield with_attribute(model, "levels_", "levels")
-    yield with_attribute(model, "levels_", changed(levels, columns=(7,)))
-    yield with_attribute(model, "levels_", changed(levels, means=(levels.means[0][1:],)))
+    yield with_attribute(model, "labels_", None)
+    yield with_attribute(model, "splits_", changed(columns, categorical=np.int32([7])))
+    yield with_attribute(model, "splits_", changed(columns, values=columns.values[:, 1:]))
+    yield with_attribute(model, "splits_", changed(columns, n_levels=columns.n_levels + 1))
+    yield with_attribute(model, "splits_", changed(columns, owners=columns.owners + 1))
     yield with_attribute(model, "n_features_in_", 4)
 
 

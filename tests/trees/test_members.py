@@ -7,9 +7,10 @@ from scipy.special import expit, log_softmax
 from support.for_each import for_each
 
 from posterity.trees import Columns
-from posterity.trees.boosting import calibration, choices, levels, members, objectives
+from posterity.trees.boosting import calibration, choices, members, objectives
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting.member import BoostingPlan, Member
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -25,7 +26,7 @@ def coded(rows=X):
 def fit(y=Y, folds=None, start=None, **plan):
     objective = objectives.class_targets(y, int(y.max()) + 1)
     folds = np.arange(len(y)) % 3 if folds is None else folds
-    plan = members.BoostingPlan(**({"n_rounds": 12, "learning_rate": 0.4} | plan))
+    plan = BoostingPlan(**({"n_rounds": 12, "learning_rate": 0.4} | plan))
     weights, rng = np.ones(len(y)), np.random.default_rng(1)
     return members.cross_fit(*coded(), objective, weights, folds, plan, rng, start)
 
@@ -50,9 +51,9 @@ def test_a_row_moves_by_its_leaf_without_the_row():
     """Of a fixed tree this is what training without the row would have moved it by."""
     y, w = np.minimum(Y, 1), np.where(np.arange(90) % 5 == 0, 0.0, 1.0 + np.arange(90) % 2)
     rules = TreeRules(max_depth=2, prior_precision=0.7)
-    plan = members.BoostingPlan(1, 0.3, rules, bootstrap=0.0)
+    plan = BoostingPlan(1, 0.3, rules, bootstrap=0.0)
     objective, (_, codes) = objectives.class_targets(y, 2), coded()
-    member = members.Member.start(objective, w, np.random.default_rng(0), None)
+    member = Member.start(objective, w, np.random.default_rng(0), None)
     at = member.latents[0, 0]
     with members.Grower.open(codes) as grower:
         member.boost(grower, objective, plan)
@@ -90,10 +91,10 @@ def test_a_member_does_not_depend_on_targets_that_it_leaves_out():
     found = []
     for y in (Y, np.where(w == 0.0, 2 - Y, Y)):
         objective = objectives.class_targets(y, 3)
-        member = members.Member.start(objective, w, np.random.default_rng(0), None)
+        member = Member.start(objective, w, np.random.default_rng(0), None)
         with members.Grower.open(codes) as grower:
             for _ in range(3):
-                member.boost(grower, objective, members.BoostingPlan(3, 0.4))
+                member.boost(grower, objective, BoostingPlan(3, 0.4))
         found.append(member)
     np.testing.assert_array_equal(found[0].latents, found[1].latents)
 
@@ -193,24 +194,3 @@ def test_probabilities_are_means_over_uncertain_latents():
     np.testing.assert_allclose(epistemic, share, atol=0.05)
     alike = calibration.predict_log_probabilities(sure, np.column_stack([-a, a]) / 2.0, v / 2.0)
     np.testing.assert_allclose(alike[1], epistemic, atol=0.1)
-
-
-# Categorical columns
-
-
-def test_a_level_has_the_mean_of_the_rows_in_other_folds():
-    rng = np.random.default_rng(3)
-    rows = np.column_stack([rng.normal(size=60), rng.integers(4, size=60)])
-    rows[::9, 1] = np.nan
-    y, w, folds = rng.normal(size=(60, 2)), rng.integers(1, 3, 60), rng.integers(-1, 3, 60)
-    found = levels.LevelMeans.from_rows(rows, y, w.astype(float), (1,))
-    seen = found.encode_training_rows(rows, y, w.astype(float), folds)
-    for i in range(60):
-        others = folds != folds[i]
-        alike = others & ((rows[:, 1] == rows[i, 1]) | np.isnan(rows[i, 1]) & np.isnan(rows[:, 1]))
-        mean = np.average(y[others], axis=0, weights=w[others])
-        expected = ((w[alike] @ y[alike]) + mean) / (w[alike].sum() + 1.0)
-        np.testing.assert_allclose(seen[i], [rows[i, 0], *expected])
-    new = found.encode(np.array([[0.0, 99.0]]))
-    np.testing.assert_allclose(new[0, 1:], np.average(y, axis=0, weights=w))
-    np.testing.assert_array_equal(found.columns_of(2), [0, 1, 1])

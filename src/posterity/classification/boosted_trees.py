@@ -79,8 +79,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         1 or -1 where the probability of the second class may only increase or decrease with a
         column, else 0. For two classes.
     categorical_features : sequence of int, str or bool, optional
-        Columns whose numbers are categories. Each is replaced by the class frequencies of its
-        levels, computed for a training row without the rows of its fold.
+        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
+        a data frame. Trees separate a level from the others, and sets of levels by what members
+        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
     cv : int, splitter or iterable of (train, test), optional
         Number of members, each of which leaves out other rows; or splits of scikit-learn, each of
         whose test rows a member leaves out. None: ten for few rows, down to one that leaves out a
@@ -217,7 +218,8 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         is_one = isinstance(calibrated, calibration.ClassCalibration)
         validation.require(is_one, "calibration_ must be a calibration of classes.")
         self.calibration_.check_consistency()
-        self._check_learned(vars(self).get("splits_"), grown.tests, self._count_encoded_columns())
+        self._check_labels()
+        self._check_learned(vars(self).get("splits_"), grown.tests)
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
@@ -262,19 +264,23 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     def _compute_moments(self, X: Any) -> tuple[Array, Array]:
         """Sums of trees (n, L), and what leaf values leave open of them, (n,)."""
-        rows = self._prepare_rows(X)
-        return self.trees_.moments(self.splits_, rows)
+        return self._open_more(self._prepare_rows(X).compute_moments(self.trees_, self.splits_))
 
     def _stage_moments(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        rows = self._prepare_rows(X)
-        return self.trees_.staged_moments(self.splits_, rows)
+        return map(self._open_more, self._prepare_rows(X).stage_moments(self.trees_, self.splits_))
+
+    def _open_more(self, moments: tuple[Array, Array, Array | float]) -> tuple[Array, Array]:
+        """Count what levels leave open of the sums as if leaf values did."""
+        A, v, more = moments
+        factor = self.calibration_.variance_factor
+        return A, v + more / factor if factor > 0.0 else v
 
     def _scale_latents(self) -> float:
         return self.calibration_.sharpness
 
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
         codes = self._learn_classes(y, n_rows, counts)
-        return BoostedTargets(codes, codes, _indicate_classes(codes, len(self.classes_)))
+        return BoostedTargets(codes, codes)
 
     def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
         if isinstance(source, designs.Chunks):
@@ -301,10 +307,11 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
             start.rng,
             start.point,
             calibrate=start.point is None or start.earlier is not None,
+            levels=table.levels,
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_, self.levels_ = table.catalogue.family, table.levels
+        self.splits_ = found.family
         self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
         self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None
@@ -322,11 +329,6 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         self.oob_log_score_ = float(w[out] @ own) / total if total else float("nan")
         self.oob_score_ = float(w[out] @ right) / total if total else float("nan")
         self.oob_decision_function_ = table.expand(np.exp(log_p))
-
-
-def _indicate_classes(codes: Array, n_classes: int) -> Array:
-    """Indicators (N, T) of the classes but the first, of which levels have means."""
-    return (codes[:, None] == np.arange(1, n_classes)).astype(np.float64)
 
 
 def _squeeze_two_classes(A: Array) -> Array:

@@ -15,6 +15,8 @@ from posterity import arrays, designs, trees, validation
 from posterity.arrays import Array
 from posterity.models import boosting_plan
 from posterity.models.lazy_queries import refuse_partitions
+from posterity.models.level_labels import LevelLabels
+from posterity.models.query_rows import QueryRows
 from posterity.models.split_model import SplitModel, check_groups
 from posterity.models.streamed_rows import (
     Source,
@@ -23,18 +25,18 @@ from posterity.models.streamed_rows import (
     read_targets,
 )
 from posterity.trees.boosting.boosted_trees import BoostedTrees
-from posterity.trees.boosting.levels import LevelMeans
-from posterity.trees.boosting.members import BoostingPlan, StartingPoint
+from posterity.trees.boosting.levels import LeveledColumns
+from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.members import StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedTargets:
-    """Targets of N rows as trees take them, what folds share out, and what levels have means of."""
+    """Targets of N rows as trees take them, and what folds share out."""
 
     values: Array  # (N,), classes from 0 on, or numbers
     strata: Array  # (N,), equal for rows of which each fold has its share
-    means: Array  # (N, T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ class BoostedModel(SplitModel, abc.ABC):
     n_jobs: int | None
     random_state: Any
     splits_: trees.Family
-    levels_: LevelMeans | None
+    labels_: LevelLabels
     trees_: BoostedTrees
     validation_scores_: Array | None
 
@@ -129,13 +131,11 @@ class BoostedModel(SplitModel, abc.ABC):
         table = boosting_plan.BoostingRows(
             rows,
             targets.strata,
-            targets.means,
             weights,
             check_groups(groups, len(rows), counts),
-            self._find_categorical(),
             self._n_thresholds,
         ).code(
-            self._family(),
+            self._choose_family(),
             self._count_members(int(np.count_nonzero(weights))),
             self.max_features,
             rng,
@@ -181,10 +181,9 @@ class BoostedModel(SplitModel, abc.ABC):
         expected : array of shape () or (C,)
             Latents where no column is known.
         """
-        rows = self._prepare_rows(X)
-        found, expected = find_shapley_values(self.trees_, self.splits_, rows)
-        if self.levels_ is not None:
-            found = self.levels_.sum_by_column(found, self.n_features_in_)
+        query = self._prepare_rows(X)
+        found, expected = find_shapley_values(self.trees_, self.splits_, query.rows)
+        found = query.average(found)
         values, offset = self._scale_latents() * found, self._scale_latents() * expected
         return (values[..., 0], offset[0]) if values.shape[2] == 1 else (values, offset)
 
@@ -192,31 +191,31 @@ class BoostedModel(SplitModel, abc.ABC):
         """By what sums of trees are multiplied."""
         return 1.0
 
-    def _count_encoded_columns(self) -> int | None:
-        """Columns that tests see; None: those of X."""
-        levels = vars(self).get("levels_")
-        if levels is None:
-            return None
-        validation.require(isinstance(levels, LevelMeans), "levels_ must be means of levels.")
-        levels.check_consistency()
-        n_columns = vars(self).get("n_features_in_")
-        validation.require_count(n_columns, "the number of columns")
-        validation.require_within(np.array(levels.columns), "columns", 0, n_columns)
-        return len(levels.columns_of(n_columns))
+    def _check_labels(self) -> None:
+        """Raise ValueError unless labels of categories are such."""
+        if self.categorical_features is not None:
+            labels = vars(self).get("labels_")
+            validation.require(isinstance(labels, LevelLabels), "labels_ must be labels of levels.")
+            self.labels_.check_consistency()
 
-    def _prepare_rows(self, X: Any) -> Any:
+    def _prepare_rows(self, X: Any) -> QueryRows:
         """Query rows as the trees take them."""
         check_is_fitted(self, "trees_")
-        rows = self._check_rows(X, reset=False)
-        return rows if self.levels_ is None else self.levels_.encode(rows)
+        return QueryRows.of_family(self.splits_, self._check_rows(X, reset=False))
+
+    def _check_rows(self, X: Any, *, reset: bool) -> Any:
+        """Numbers, of categories that have names too."""
+        if self.categorical_features is None or arrays.is_collection(X):
+            return super()._check_rows(X, reset=reset)
+        if reset:
+            validation.check_columns(self, X)
+            self.labels_ = LevelLabels.from_rows(X, self._find_categorical())
+        return super()._check_rows(self.labels_.number_labels(X), reset=reset)
 
     def _adopt_trees(self, grown: BoostedTrees, n_rounds: int) -> None:
         """Set the attributes that follow from the trees."""
         self.trees_, self.n_estimators_ = grown, n_rounds
         self._count_gains(self.splits_, grown.tests, grown.gains / grown.n_members)
-        if self.levels_ is not None and self.column_gain_ is not None:
-            gains, n_columns = self.column_gain_[None], self.n_features_in_
-            self.column_gain_ = self.levels_.sum_by_column(gains, n_columns)[0]
 
     def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
         """Fit to rows that are not in memory: targets, weights and codes of all of them are."""
@@ -277,11 +276,16 @@ class BoostedModel(SplitModel, abc.ABC):
             earlier,
         )
 
-    def _find_categorical(self) -> tuple[int, ...]:
+    def _choose_family(self) -> trees.Family:
+        """The tests that trees may use."""
         if self.categorical_features is None:
-            return ()
+            return self._family()
         if self.splits is not None:
             raise ValueError("categorical_features are for splits of single columns: splits=None.")
+        found = np.array(self._find_categorical(), dtype=np.int32)
+        return LeveledColumns(categorical=found) if len(found) else self._family()
+
+    def _find_categorical(self) -> tuple[int, ...]:
         return boosting_plan.find_columns(self.categorical_features, "categorical_features", self)
 
     def _check_activation(self, activation: ArrayLike | None, n_rows: int) -> Array | None:

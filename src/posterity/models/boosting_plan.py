@@ -21,8 +21,10 @@ from posterity.trees.boosting import choices
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.grown import GROWTHS, TreeRules
-from posterity.trees.boosting.levels import LevelMeans
-from posterity.trees.boosting.members import NO_FOLD, BoostingPlan, StartingPoint
+from posterity.trees.boosting.level_tests import LeveledRows, add_indicators
+from posterity.trees.boosting.levels import LeveledColumns
+from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.members import NO_FOLD, StartingPoint
 from posterity.trees.boosting.screens import Codes
 
 _DIRECTIONS = 1  # of several outputs: as accurate as all, at the price of one
@@ -36,7 +38,7 @@ class BoostedRows:
     codes: Codes  # (J, N)
     weights: Array  # (N,)
     folds: NDArray[np.int64]  # (N,)
-    levels: LevelMeans | None
+    levels: LeveledRows | None
     kept: NDArray[np.intp]  # (N,), the place of each among the rows as they were given
     n_given: int  # how many rows these are
     rows: Any = None  # what answers the tests, in memory
@@ -52,7 +54,7 @@ class BoostedRows:
                 "cv are now of another number."
             )
         latents, variances = grown.member_moments(family, self.rows)
-        return StartingPoint(latents[:, self.places], variances[:, self.places])
+        return StartingPoint(latents[:, self.places], variances[:, self.places], is_continued=True)
 
     def expand(self, values: Array) -> Array:
         """Values (N, ...) for the rows as they were given, NaN where they do not count."""
@@ -67,10 +69,8 @@ class BoostingRows:
 
     rows: Any
     strata: Array  # (n,), classes, or numbers of pieces of a target
-    targets: Array  # (n, T), of which levels have means
     weights: Array  # (n,)
     groups: NDArray[np.int32] | None
-    categorical: tuple[int, ...] = ()
     n_thresholds: int | None = None  # the most of a test; None: chosen by the number of rows
 
     def code(
@@ -80,17 +80,16 @@ class BoostingRows:
         of_tests, of_folds = rng.spawn(2)
         kept = np.flatnonzero(self.weights > 0.0)
         weights, folds = self.weights[kept], self._draw_folds(kept, cv, of_folds)
-        rows, places, levels = self.rows, kept, None
-        if self.categorical:
-            targets = self.targets[kept]
-            levels = LevelMeans.from_rows(rows[kept], targets, weights, self.categorical)
-            rows = levels.encode_training_rows(rows[kept], targets, weights, folds)
-            places = np.arange(len(kept))
-        catalogue, codes = _code_rows(family, rows, places, weights, max_features, of_tests)
+        catalogue, codes = _code_rows(family, self.rows, kept, weights, max_features, of_tests)
         most = self.n_thresholds or choices.choose_thresholds(float(np.sum(weights)))
         catalogue, codes = catalogue.thin(codes, most)
-        n_rows = len(self.weights)
-        return BoostedRows(catalogue, codes, weights, folds, levels, kept, n_rows, rows, places)
+        levels, n_rows = None, len(self.weights)
+        if isinstance(catalogue.family, LeveledColumns):
+            groups = np.arange(n_rows) if self.groups is None else self.groups
+            numbers = catalogue.family.number_levels(self.rows[kept])
+            levels = LeveledRows(numbers, _number_from_zero(groups[kept]), most)
+            catalogue, codes = add_indicators(catalogue, codes, levels)
+        return BoostedRows(catalogue, codes, weights, folds, levels, kept, n_rows, self.rows, kept)
 
     def _draw_folds(
         self, kept: NDArray[np.intp], cv: Any, rng: np.random.Generator
@@ -184,6 +183,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
         raise ValueError(f"learning_rate={rate} must be at most 1.")
     patience = model.n_iter_no_change
     family, J = rows.catalogue.family, len(rows.catalogue.tests)
+    n_tests = min(J, count_candidates(model.max_features, family, J))
     tree = TreeRules(
         growth=model.growth,
         max_depth=model.max_depth,
@@ -199,7 +199,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
         tree=tree,
         bootstrap=float(bool(model.bootstrap)),
         subsample=_check_fraction(model.subsample, "subsample"),
-        n_tests=min(J, count_candidates(model.max_features, family, J)),
+        n_tests=None if model.max_features is None else n_tests,
         n_directions=_DIRECTIONS,
         patience=choices.choose_patience(rate) if patience is None else patience,
         n_jobs=model.n_jobs,
@@ -252,12 +252,10 @@ def _sign_tests(model: Any, rows: BoostedRows, n_columns: int | None) -> NDArray
     if not isinstance(family, trees.Columns):
         raise ValueError("monotonic_cst is for splits of single columns.")
     signs = _sign_columns(model, n_columns)
-    columns: NDArray[Any] = family.columns_of(rows.catalogue.tests)
-    if rows.levels is not None:
-        if np.any(signs[list(rows.levels.columns)]):
-            raise ValueError("monotonic_cst of a categorical column must be 0.")
-        columns = rows.levels.columns_of(n_columns)[columns]
-    return signs[columns]
+    if isinstance(family, LeveledColumns) and np.any(signs[family.categorical]):
+        raise ValueError("monotonic_cst of a categorical column must be 0.")
+    found: NDArray[np.int8] = signs[family.columns_of(rows.catalogue.tests)]
+    return found
 
 
 def _sign_columns(model: Any, n_columns: int) -> NDArray[np.int8]:
@@ -309,7 +307,7 @@ def _is_count(cv: Any) -> bool:
     return isinstance(cv, numbers.Integral)
 
 
-def _number_from_zero(groups: NDArray[np.int32]) -> NDArray[np.int32]:
+def _number_from_zero(groups: NDArray[Any]) -> NDArray[np.int32]:
     return np.unique(groups, return_inverse=True)[1].astype(np.int32)
 
 

@@ -74,21 +74,18 @@ class SplitModel(BaseEstimator):
             raise ValueError("There are no rows in X; pass at least one.")
         return X
 
-    def _check_learned(self, family: Any, tests: Any, n_columns: int | None = None) -> None:
-        """Raise ValueError unless rows as they are taken can answer tests of what was learned.
-
-        Rows have as many columns as were seen, unless others were made of these.
-        """
+    def _check_learned(self, family: Any, tests: Any) -> None:
+        """Raise ValueError unless rows as they are taken can answer tests of what was learned."""
         validation.require(isinstance(family, trees.Family), "the family of tests is not one.")
         if isinstance(family, validation.Checked):
             family.check_consistency()
         family.check_tests(tests)
         given = trees.Columns() if self.splits is None else self.splits
         validation.require(
-            type(given) is type(family),
+            isinstance(family, type(given)),
             f"tests are {type(given).__name__}, but {type(family).__name__} were learned.",
         )
-        family.check_width(vars(self).get("n_features_in_") if n_columns is None else n_columns)
+        family.check_width(vars(self).get("n_features_in_"))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,6 +14,7 @@ from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosting_plan import BoostedRows
+from posterity.models.query_rows import QueryRows
 from posterity.regression.base import DISTRIBUTION, Regressor
 from posterity.trees.boosting import number_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
@@ -84,8 +85,9 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
     monotonic_cst : array-like of shape (D,) or dict, optional
         1 or -1 where the location may only increase or decrease with a column, else 0.
     categorical_features : sequence of int, str or bool, optional
-        Columns whose numbers are categories. Each is replaced by the mean targets of its levels,
-        computed for a training row without the rows of its fold.
+        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
+        a data frame. Trees separate a level from the others, and sets of levels by what members
+        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
     cv : int, optional
         Number of members, each of which leaves out other rows. None: five, and from 20,000 rows
         on one, which leaves out a tenth of the rows. 1: one member that uses all rows for
@@ -224,7 +226,8 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
             grown.check_consistency()
             validation.require(grown.offset.shape[1] == 1, f"{name} must have one latent.")
             family = vars(self).get("splits_")
-            self._check_learned(family, grown.tests, self._count_encoded_columns())
+            self._check_learned(family, grown.tests)
+        self._check_labels()
         noise = vars(self).get("noise_")
         validation.require(isinstance(noise, Noise), "noise_ must be noise.")
         self.noise_.check_consistency()
@@ -232,9 +235,8 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Univariate:
         """The distribution of the target at each row of X."""
-        rows = self._prepare_rows(X)
-        a, v = self.trees_.moments(self.splits_, rows)
-        return self.noise_.predict(a[:, 0], v, self._compute_spread(rows))
+        query = self._prepare_rows(X)
+        return self._answer(query, *query.compute_moments(self.trees_, self.splits_))
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
@@ -242,31 +244,28 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
 
         It is the mean of the target, or the log of the mean, as the likelihood has it.
         """
-        rows = self._prepare_rows(X)
-        a, v = self.trees_.moments(self.splits_, rows)
-        open_variance = self.noise_.find_variance(a[:, 0], v, self._compute_spread(rows))
-        return distributions.Normal(a[:, 0], np.sqrt(open_variance))
+        query = self._prepare_rows(X)
+        a, v, more = query.compute_moments(self.trees_, self.splits_)
+        variance = self.noise_.find_variance(a[:, 0], v, self._compute_spread(query), more)
+        return distributions.Normal(a[:, 0], np.sqrt(variance))
 
     @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """Latent values, (n,): the sum of the trees."""
-        rows = self._prepare_rows(X)
-        return self.trees_.moments(self.splits_, rows)[0][:, 0]
+        return self._prepare_rows(X).compute_moments(self.trees_, self.splits_)[0][:, 0]
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
-        rows = self._prepare_rows(X)
-        for a, _ in self.trees_.staged_moments(self.splits_, rows):
+        for a, _, _ in self._prepare_rows(X).stage_moments(self.trees_, self.splits_):
             yield a[:, 0]
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be with locations after the first round, and so on."""
-        rows = self._prepare_rows(X)
-        eta = self._compute_spread(rows)
-        for a, v in self.trees_.staged_moments(self.splits_, rows):
-            yield self.noise_.predict(a[:, 0], v, eta)
+        query = self._prepare_rows(X)
+        for moments in query.stage_moments(self.trees_, self.splits_):
+            yield self._answer(query, *moments)
 
     @models.refuse_partitions
     def staged_predict(self, X: Any) -> Iterator[Array]:
@@ -274,11 +273,17 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
         for dist in self.staged_predict_dist(X):
             yield models.find_center(dist)
 
-    def _compute_spread(self, rows: Any) -> Array | None:
+    def _answer(
+        self, query: QueryRows, a: Array, v: Array, more: Array | float
+    ) -> distributions.Univariate:
+        """The distribution at sums of trees."""
+        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more)
+
+    def _compute_spread(self, query: QueryRows) -> Array | None:
         """The log of the first parameter of the likelihood, (n,)."""
         if self.spread_trees_ is None:
             return None
-        return self.spread_trees_.moments(self.splits_, rows)[0][:, 0]
+        return query.compute_moments(self.spread_trees_, self.splits_)[0][:, 0]
 
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
         if self.likelihood is not None and not isinstance(self.likelihood, likelihoods.Likelihood):
@@ -291,7 +296,7 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
         validation.check_spread(np.atleast_1d(np.ptp(values)), "targets", power=4)
         if self.likelihood is not None:
             self.likelihood.check(values if counts is None else values[counts > 0.0])
-        return BoostedTargets(values, np.zeros(n_rows), values[:, None])
+        return BoostedTargets(values, np.zeros(n_rows))
 
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
         return (n_rows,)
@@ -317,10 +322,11 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
             start.rng,
             start.point,
             share_rows=self.cv is None or isinstance(self.cv, numbers.Integral),
+            levels=table.levels,
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_, self.levels_ = table.catalogue.family, table.levels
+        self.splits_ = found.family
         self.spread_trees_, self.noise_ = found.spread, found.noise
         self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None

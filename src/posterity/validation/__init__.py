@@ -5,6 +5,7 @@ functions here add *where* a value is invalid and how to fix it. Rows are counte
 """
 
 from posterity.validation.checks import (
+    check_columns,
     check_coordinates,
     check_count,
     check_positive,
@@ -33,6 +34,7 @@ __all__ = [
     "Checked",
     "check_X",
     "check_X_y",
+    "check_columns",
     "check_coordinates",
     "check_count",
     "check_positive",

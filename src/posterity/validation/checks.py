@@ -55,6 +55,22 @@ def check_X(
     return checked
 
 
+def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool = True) -> None:
+    """Store number and names of columns, or compare with those stored, whatever cells hold.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from posterity import validation
+    >>> model = BaseEstimator()
+    >>> validation.check_columns(model, [["a", 1.0], ["b", 2.0]])
+    >>> model.n_features_in_
+    2
+    """
+    refusals.refuse_duplicated_names(X)
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
 def _is_plain(X: Any, estimator: BaseEstimator, min_rows: int) -> bool:
     """Return whether X needs no conversion, so that predicting one row is cheap."""
     return (

@@ -13,6 +13,7 @@ from posterity.inference.local import HardTree
 from posterity.report.what_if import answers, columns, latents, trees
 from posterity.report.what_if.forms import pack_average, pack_estimator, pack_linear, pack_process
 from posterity.report.what_if.packing import Json, NoFormError
+from posterity.trees.boosting.levels import LeveledColumns
 
 
 @pack_estimator.register
@@ -91,7 +92,7 @@ def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> 
 
 @pack_estimator.register
 def _pack_boosted_trees_classifier(model: classification.BoostedTreesClassifier) -> Json:
-    if model.levels_ is not None:
+    if isinstance(model.splits_, LeveledColumns):
         raise NoFormError("Boosted trees of categorical columns cannot run in a page.")
     return trees.pack_boosted_classes(model.trees_, model.splits_, model.calibration_)
 

@@ -11,15 +11,19 @@ from posterity.arrays import Array
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.members import BoostingPlan, StartingPoint, cross_fit
+from posterity.trees.boosting.level_tests import LeveledRows
+from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.members import StartingPoint, cross_fit
 from posterity.trees.boosting.objectives import class_targets
 from posterity.trees.boosting.screens import Codes
+from posterity.trees.families.family import Family
 
 
 @dataclass(frozen=True, eq=False)
 class BoostedClasses:
     """Trees and their calibration, and how both suit the rows that members left out."""
 
+    family: Family  # with the tests that members learned
     trees: BoostedTrees
     calibration: ClassCalibration
     scores: Array  # (1 + R,), mean log-probability of left-out rows by round
@@ -51,6 +55,7 @@ def fit_boosted_classes(
     start: StartingPoint | None = None,
     *,
     calibrate: bool = True,
+    levels: LeveledRows | None = None,
 ) -> BoostedClasses:
     """Train a member for each fold, and calibrate their mean by the rows that they left out.
 
@@ -76,9 +81,11 @@ def fit_boosted_classes(
         Where training starts.
     calibrate : bool, default=True
         Whether latents are calibrated; those that are given to a row once and for all cannot be.
+    levels : LeveledRows, optional
+        Levels of categorical columns.
     """
     objective = class_targets(y, n_classes)
-    found = cross_fit(catalogue, codes, objective, weights, folds, plan, rng, start)
+    found = cross_fit(catalogue, codes, objective, weights, folds, plan, rng, start, levels=levels)
     latents, variances = found.held_out_latents, np.mean(found.held_out_variances, axis=1)
     out = ~np.isnan(latents[:, 0])
     if not calibrate:
@@ -86,6 +93,7 @@ def fit_boosted_classes(
     else:
         calibration = ClassCalibration.learn(latents[out], variances[out], y[out], weights[out])
     return BoostedClasses(
+        found.family,
         found.trees[0],
         calibration,
         found.scores,

@@ -1,132 +1,233 @@
-"""Categorical columns as numbers: how often each class, or what mean target, goes with a level.
+"""Single columns as tests, some of which hold categories: numbers of levels, and what these add.
 
-The mean of a level would tell a row its own target. So each training row sees means of the rows
-that are in other folds than its own, which are the folds of the members: a row that a member
-leaves out has statistics without it, and so has every row that the member sees. This is what
-ordered target statistics are for, without an order.
+The number of a level says nothing beside its name, so a categorical column has more tests than
+that number: tables with a value for each level, which members of a boosted sum learn from their
+own rows, see ``posterity.trees.boosting.level_tests``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.trees.families import family
+from posterity.trees.families.columns import Columns
 
-_PRIOR_ROWS = 1.0  # that the mean of all rows is worth in a level
+_STAND_INS = 32  # known levels that a row of an unseen one is averaged over
 
 
 @dataclass(frozen=True, eq=False)
-class LevelMeans:
-    """Mean targets of each level of some columns, which replace these columns.
+class StandIns:
+    """Rows of which some stand for one row of an unseen level, by several known levels."""
 
-    A level that training has not seen has the mean of all rows.
+    rows: Array  # (m, D)
+    owner: NDArray[np.intp]  # (m,), the row of which each is a version
+    n_levels: NDArray[np.int64]  # (n,), known levels of the column in which a level is unseen
+
+    def average(self, values: Array) -> Array:
+        """Means (n, ...) over the versions of each row."""
+        counts = np.bincount(self.owner)
+        flat = values.reshape(len(values), -1).T
+        sums = np.stack([np.bincount(self.owner, own) for own in flat], axis=1)
+        return (sums / counts[:, None]).reshape(len(counts), *values.shape[1:])
+
+    def measure_spread(self, values: Array) -> Array:
+        """Variance (n,) of the value (m, L) of a further level about the mean, over all outputs.
+
+        Its level is one more normal draw from those that are known. By V of them its distribution
+        is Student's t, with V + 1 over V - 3 times the variance about their mean.
+        """
+        away = values - self.average(values)[self.owner]
+        V = self.n_levels
+        return (V + 1) / np.maximum(V - 3, 1) * np.mean(self.average(away**2), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class LeveledColumns(Columns):
+    """Columns as tests, and tables that give each level of a categorical column a value.
+
+    Tests of tables are numbered on from those of the columns. A level that was not seen has the
+    value zero, which is that of the mean of all rows; :meth:`replace_unseen` finds such rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [0.0], [1.0]])
-    >>> means = LevelMeans.from_rows(X, y, np.ones(4), (0,))
-    >>> means.encode(np.array([[0.0], [1.0], [7.0]])).ravel().round(3)
-    array([0.917, 0.583, 0.75 ])
+    >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, 5.0]])
+    >>> columns = LeveledColumns(categorical=np.array([1], dtype=np.int32)).adapt_to(X)
+    >>> columns = columns.add_tables(np.array([0], dtype=np.int32), np.array([[-0.5, 1.0, 0.0]]))
+    >>> nodes = np.zeros(3, dtype=np.int32)
+    >>> columns.respond(X, np.arange(3, dtype=np.int32), np.array([[[2]]]), nodes)
+    array([[ 1. , -0.5,  1. ]])
     """
 
-    columns: tuple[int, ...]
-    levels: tuple[Array, ...]  # by column, increasing; NaN last
-    means: tuple[Array, ...]  # by column (1 + number of levels, T), the last of unseen levels
+    categorical: NDArray[np.int32] | None = field(default=None, repr=False)  # (c,), columns
+    levels: Array | None = field(default=None, repr=False)  # (c, V), learned: increasing, then NaN
+    n_levels: NDArray[np.int64] | None = field(default=None, repr=False)  # (c,), learned
+    owners: NDArray[np.int32] | None = field(default=None, repr=False)  # (E,), in categorical
+    values: Array | None = field(default=None, repr=False)  # (E, V + 1), zero beyond the levels
 
-    @classmethod
-    def from_rows(cls, X: Array, targets: Array, weights: Array, columns: tuple[int, ...]) -> Self:
-        """Learn the statistics of levels from all rows.
-
-        Parameters
-        ----------
-        X : array (N, D)
-            Inputs.
-        targets : array (N, T)
-            Numbers, or indicators of classes.
-        weights : array (N,)
-            How often rows count.
-        columns : tuple of int
-            Which columns are categorical.
-        """
-        levels = tuple(np.unique(X[weights > 0.0, j]) for j in columns)
-        means = tuple(
-            _average_levels(_find_levels(X[:, j], own), len(own), targets, weights)
-            for j, own in zip(columns, levels, strict=True)
+    def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
+        """A copy that knows the columns, where to cut them, and which levels there are."""
+        present, _ = family.drop_weightless_rows(X, weights)
+        assert self.categorical is not None
+        found = [np.unique(present[:, j]) for j in self.categorical]  # NaN, if there is one, last
+        n_levels = np.array([len(own) for own in found])
+        levels = np.full((len(found), n_levels.max()), np.nan)
+        for row, own in zip(levels, found, strict=True):
+            row[: len(own)] = own
+        base = Columns().adapt_to(X, weights)
+        return replace(
+            self,
+            edges=base.edges,
+            missing=base.missing,
+            levels=levels,
+            n_levels=n_levels,
+            owners=np.empty(0, dtype=np.int32),
+            values=np.empty((0, levels.shape[1] + 1)),
         )
-        return cls(columns, levels, means)
 
-    def encode(self, X: Array) -> Array:
-        """Inputs without categorical columns, and T means for each of these at the end."""
-        coded = [
-            means[_find_levels(X[:, j], own)]
-            for j, own, means in zip(self.columns, self.levels, self.means, strict=True)
-        ]
-        others = np.delete(X, self.columns, axis=1)
-        return np.ascontiguousarray(np.column_stack([others, *coded]))
+    def add_tables(self, owners: NDArray[np.int32], values: Array) -> Self:
+        """The same with further tables (E, V + 1), each of one of the categorical columns."""
+        _, _, before, known = self._tables()
+        return replace(
+            self, owners=np.concatenate([before, owners]), values=np.concatenate([known, values])
+        )
 
-    def encode_training_rows(
-        self, X: Array, targets: Array, weights: Array, folds: NDArray[np.int64]
-    ) -> Array:
-        """The same of rows that were seen, each without the rows of its fold.
+    @property
+    def n_tests(self) -> int:
+        """Number of tests, those of tables among them."""
+        return len(self._known()[0]) + len(self._tables()[2])
 
-        Rows of no fold are in one of their own for this.
+    @property
+    def plain(self) -> NDArray[np.intp]:
+        """The columns that are not categorical."""
+        return np.setdiff1d(np.arange(self.n_columns), self._tables()[0])
+
+    @property
+    def width(self) -> int:
+        """How many values a table has: one more than there are levels in any column."""
+        return self._tables()[3].shape[1]
+
+    def count_levels(self, number: int) -> int:
+        """How many levels one of the categorical columns has."""
+        return int(self._tables()[1][number])
+
+    def number_levels(self, X: Array) -> NDArray[np.int64]:
+        """The number of the level of each row, (c, n), by categorical column; the last: unseen."""
+        columns, _, _, _ = self._tables()
+        numbers = np.empty((len(columns), len(X)), dtype=np.int64)
+        for number, _ in enumerate(columns):
+            numbers[number] = self._number_level(X, number)
+        return numbers
+
+    def replace_unseen(self, X: Array) -> StandIns | None:
+        """Rows in which known levels stand for unseen ones; None: all levels are known.
+
+        Known levels are evenly from those in the order of their values.
         """
-        encoded = np.empty((len(X), X.shape[1] + len(self.columns) * (targets.shape[1] - 1)))
-        for fold in np.unique(folds):
-            own = folds == fold
-            others = self.from_rows(X, targets, np.where(own, 0.0, weights), self.columns)
-            encoded[own] = others.encode(X[own])
-        return encoded
+        columns, n_levels, _, _ = self._tables()
+        unseen = self.number_levels(X) == n_levels[:, None]
+        if not unseen.any():
+            return None
+        times = np.where(unseen.any(axis=0), _STAND_INS, 1)
+        rows, owner = np.repeat(X, times, axis=0), np.repeat(np.arange(len(X)), times)
+        turn = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+        fewest = np.min(np.where(unseen, n_levels[:, None], np.iinfo(np.int64).max), axis=0)
+        for number, column in enumerate(columns):
+            own = unseen[number][owner]
+            # Steps that are odd and differ: levels of one column are not tied to those of another.
+            stand_ins = self._choose_stand_ins(number)[(2 * number + 1) * turn[own] % _STAND_INS]
+            rows[own, column] = stand_ins
+        return StandIns(rows, owner, fewest)
 
-    def columns_of(self, n_columns: int) -> NDArray[np.int64]:
-        """The original column of each column of ``encode``, (...,)."""
-        others = np.delete(np.arange(n_columns), self.columns)
-        return np.concatenate(
-            [
-                others,
-                *(np.full(m.shape[1], j) for j, m in zip(self.columns, self.means, strict=True)),
-            ]
-        ).astype(np.int64)
+    def respond(
+        self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
+    ) -> NDArray[Any]:
+        """The entries of rows, or the values of their levels, (K, m)."""
+        n_plain = len(self._known()[0])
+        if rows.dtype != np.float64 or not np.any(tests >= n_plain):
+            return super().respond(rows, places, tests, which)
+        _, _, owners, values = self._tables()
+        numbers, inverse = np.unique(tests[..., 0], return_inverse=True)
+        answers = np.empty((len(numbers), len(places)))
+        plain = numbers < n_plain
+        first = np.zeros(len(places), dtype=np.int32)
+        answers[plain] = super().respond(rows, places, numbers[plain][None, :, None], first)
+        own, found = rows[places], {}
+        for place in np.flatnonzero(~plain):
+            table = numbers[place] - n_plain
+            owner = int(owners[table])
+            if owner not in found:
+                found[owner] = self._number_level(own, owner)
+            answers[place] = values[table, found[owner]]
+        asked = inverse.reshape(tests.shape[:2])[which]  # (m, K)
+        return np.ascontiguousarray(answers[asked.T, np.arange(len(places))])
 
-    def sum_by_column(self, values: Array, n_columns: int) -> Array:
-        """Values (n, E, ...) of the columns of ``encode``, summed by the original, (n, D, ...)."""
-        sums = np.zeros((len(values), n_columns, *values.shape[2:]))
-        for place, column in enumerate(self.columns_of(n_columns)):
-            sums[:, column] += values[:, place]
-        return sums
+    def columns_of(self, tests: family.Tests) -> NDArray[np.int32]:
+        """The column that each test looks at, (n,)."""
+        plain, missing = self._known()[0], self._known()[1]
+        categorical, _, owners, _ = self._tables()
+        n_columns = len(plain) - len(missing)
+        columns = np.concatenate(
+            [np.arange(n_columns, dtype=np.int32), missing, categorical[owners]]
+        )
+        return columns[tests[:, 0]]
 
     def check_consistency(self) -> None:
-        """Raise ValueError unless every column has levels and a mean for each."""
-        sizes = {len(self.columns), len(self.levels), len(self.means)}
-        validation.require(len(sizes) == 1, "levels are not those of the categorical columns.")
-        for own, means in zip(self.levels, self.means, strict=True):
-            validation.require_array(own, "levels", np.float64, (None,))
-            validation.require_array(means, "means", np.float64, (len(own) + 1, None))
+        """Raise ValueError unless each table is of a column, and has a value for each level."""
+        super().check_consistency()
+        require, require_array = validation.require, validation.require_array
+        require_array(self.categorical, "categorical", np.int32, (None,))
+        if self.edges is None:
+            return
+        columns, n_levels, owners, values = self._tables()
+        require_array(self.levels, "levels", np.float64, (len(columns), None))
+        assert self.levels is not None
+        V = self.levels.shape[1]
+        require_array(n_levels, "n_levels", np.int64, (len(columns),))
+        require_array(owners, "owners", np.int32, (None,))
+        require_array(values, "values", np.float64, (len(owners), V + 1))
+        validation.require_within(columns, "categorical", 0, self.n_columns)
+        validation.require_within(n_levels, "n_levels", 1, V + 1)
+        validation.require_within(owners, "owners", 0, len(columns))
+        require(bool(np.all(np.isfinite(values))), "the value of a level is not finite.")
 
+    def check_tests(self, tests: family.Tests) -> None:
+        """Raise ValueError unless these are columns or tables that there are, (n, 1)."""
+        validation.require_array(tests, "tests", (np.int32, np.int64), (None, 1))
+        validation.require_within(tests, "tests", 0, self.n_tests)
 
-def _find_levels(x: Array, levels: Array) -> NDArray[np.intp]:
-    """The place of each value among the levels; beyond the last where it is new."""
-    places = np.searchsorted(levels, x)
-    inside = np.minimum(places, len(levels) - 1)
-    found = levels[inside]
-    is_known = (found == x) | (np.isnan(found) & np.isnan(x))
-    return np.where(is_known, inside, len(levels))
+    def _number_level(self, X: Array, number: int) -> NDArray[np.int64]:
+        """The number of the level of each row in one categorical column; the last: unseen."""
+        columns, n_levels, _, _ = self._tables()
+        assert self.levels is not None
+        n, x = int(n_levels[number]), X[:, columns[number]]
+        own = self.levels[number, :n]
+        places = np.minimum(np.searchsorted(own, x), n - 1)
+        found = own[places]
+        is_known = (found == x) | (np.isnan(found) & np.isnan(x))
+        return np.where(is_known, places, n)
 
+    def _choose_stand_ins(self, number: int) -> Array:
+        """Known levels of a categorical column, evenly in the order of their values."""
+        _, n_levels, owners, values = self._tables()
+        assert self.levels is not None
+        n = int(n_levels[number])
+        own = values[owners == number, :n]
+        told = np.flatnonzero(np.sum(own != 0.0, axis=1) > 1)  # not by indicators
+        order = np.argsort(own[told[0]]) if len(told) else np.arange(n)
+        chosen = ((np.arange(_STAND_INS) + 0.5) * n / _STAND_INS).astype(np.int64)
+        return self.levels[number, order[chosen]]
 
-def _average_levels(
-    places: NDArray[np.intp], n_levels: int, targets: Array, weights: Array
-) -> Array:
-    """Means by level, each with a row of the mean of all; that of all last."""
-    counts = np.bincount(places, weights, minlength=n_levels + 1)[:n_levels, None]
-    columns = [
-        np.bincount(places, weights * t, minlength=n_levels + 1)[:n_levels] for t in targets.T
-    ]
-    sums = np.column_stack(columns)
-    of_all = (weights @ targets / np.sum(weights))[None]
-    return np.concatenate([(sums + _PRIOR_ROWS * of_all) / (counts + _PRIOR_ROWS), of_all])
+    def _tables(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], Array]:
+        if self.n_levels is None:
+            raise ValueError("These columns have seen no data yet.")
+        assert self.categorical is not None
+        assert self.owners is not None
+        assert self.values is not None
+        return self.categorical, self.n_levels, self.owners, self.values

@@ -9,64 +9,24 @@ mean over members.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import compilation, progress
+from posterity import progress
 from posterity.arrays import Array
-from posterity.trees.boosting import sketching
-from posterity.trees.boosting.boosted_trees import BoostedTrees, Round
+from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules, sum_by_leaf
+from posterity.trees.boosting.level_tests import LeveledRows, LevelTable, add_tables, learn_tables
+from posterity.trees.boosting.levels import LeveledColumns
+from posterity.trees.boosting.member import BoostingPlan, Member
 from posterity.trees.boosting.objectives import Objective
 from posterity.trees.boosting.screens import Codes
+from posterity.trees.families.family import Family
 
 NO_FOLD = -1  # of rows that no member leaves out
-
-
-@dataclass(frozen=True)
-class BoostingPlan:
-    """How members are trained.
-
-    Parameters
-    ----------
-    n_rounds : int
-        The most rounds.
-    learning_rate : float
-        Of a Newton step of a leaf's value, what is added.
-    tree : TreeRules
-        How trees grow. Their ``random_strength`` is that of the first round, and falls.
-    bootstrap : float, default=1
-        Power of the exponential weights that rows are given in the choice of tests: 1 is the
-        Bayesian bootstrap, 0 counts all rows alike.
-    subsample : float, default=1
-        Fraction of the rows that take part in the choice of tests, drawn in every round.
-    n_tests : int, optional
-        How many tests are tried in a round; None: all.
-    n_directions : int, optional
-        How many random directions of the outputs choose the tests; None: all outputs do.
-    leaves_own_target_out : bool, default=True
-        Whether a training row moves by the value that its leaf would have without the row.
-    patience : int, optional
-        Rounds without a better score of left-out rows after which training ends; None: it does not
-        end early.
-    n_jobs : int, optional
-        Threads; the result does not depend on their number.
-    """
-
-    n_rounds: int
-    learning_rate: float
-    tree: TreeRules = field(default_factory=TreeRules)
-    bootstrap: float = 1.0
-    subsample: float = 1.0
-    n_tests: int | None = None
-    n_directions: int | None = None
-    leaves_own_target_out: bool = True
-    patience: int | None = 50
-    n_jobs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +35,7 @@ class StartingPoint:
 
     latents: Array  # (K, N, L), or (1, N, L) for all members
     variances: Array  # the same shape
+    is_continued: bool = False  # whether they are those of trees
 
     @classmethod
     def at_latents(cls, latents: Array) -> StartingPoint:
@@ -91,6 +52,7 @@ class StartingPoint:
 class CrossFit:
     """Members up to the round that suits left-out rows best, and the latents of these rows."""
 
+    family: Family  # with the tests that members learned
     trees: tuple[BoostedTrees, ...]  # of each part of the objective, all members
     held_out_latents: Array  # (N, L), NaN where no member left the row out
     held_out_variances: Array  # (N, L), what leaf values leave open of them
@@ -115,6 +77,7 @@ def cross_fit(
     rng: np.random.Generator,
     start: StartingPoint | None = None,
     second: NDArray[np.int64] | None = None,
+    levels: LeveledRows | None = None,
 ) -> CrossFit:
     """Train a member for each fold, all of them round by round, and keep the best round.
 
@@ -138,6 +101,8 @@ def cross_fit(
         Where training starts; None: at the best constant.
     second : array (N,), optional
         Another member that leaves the row out, or -1: such rows say how far members disagree.
+    levels : LeveledRows, optional
+        Levels of categorical columns; members learn values of these.
     """
     n_members = max(1, int(np.max(folds, initial=NO_FOLD)) + 1)
     other = np.full(len(folds), NO_FOLD) if second is None else second
@@ -154,6 +119,10 @@ def cross_fit(
     judge.note(members)
     reason = f"{plan.n_rounds} rounds were asked for"
     every = range(plan.n_rounds)
+    if levels is not None:
+        catalogue, codes, plan = _add_level_tests(
+            catalogue, codes, objective, plan, levels, members, start
+        )
     with Grower.open(codes, plan.n_jobs, weights) as grower:
         for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
             for member in members:
@@ -168,6 +137,7 @@ def cross_fit(
     n_rounds = judge.best if judge.scores else max(len(m.rounds[0]) for m in members)
     shape = members[0].latents.shape
     return CrossFit(
+        catalogue.family,
         tuple(
             BoostedTrees.join([m.collect_trees(catalogue, objective, p, n_rounds) for m in members])
             for p in range(len(objective.parts))
@@ -181,92 +151,27 @@ def cross_fit(
     )
 
 
-@dataclass(eq=False)
-class Member:
-    """One boosted sum while it is trained: the latents of all rows, and the trees so far."""
-
-    weights: Array  # (N,), zero for rows that it leaves out
-    latents: Array  # (N, L), of training rows without their own targets where the plan says so
-    variances: Array  # (N, L), inverse precisions of leaf values, summed over trees
-    offset: Array  # (L,)
-    rounds: list[list[Round]]  # by part
-    rng: np.random.Generator
-    has_grown: bool = True
-    orders: dict[int, NDArray[np.intp]] = field(default_factory=dict)  # of outputs, by part
-
-    @classmethod
-    def start(
-        cls,
-        objective: Objective,
-        weights: Array,
-        rng: np.random.Generator,
-        given: tuple[Array, Array] | None,
-    ) -> Member:
-        """No trees yet."""
-        offset = objective.fit_offset(weights)
-        latents, variances = given or (np.tile(offset, (len(weights), 1)), None)
-        if variances is None:
-            variances = np.zeros_like(latents)
-        else:
-            offset = np.zeros_like(offset)
-        return cls(weights, latents, variances, offset, [[] for _ in objective.parts], rng)
-
-    def boost(self, grower: Grower, objective: Objective, plan: BoostingPlan) -> None:
-        """Add a tree for each part of the objective."""
-        self.has_grown = False
-        for part, outputs in enumerate(objective.parts):
-            slopes, curvatures = objective.derivatives(self.latents, outputs)
-            rules = _cool_rules(plan, len(self.rounds[part]), float(np.sum(self.weights)))
-            prior = plan.tree.prior_precision * objective.measure_row(curvatures, self.weights)
-            tree = grower.grow(
-                *self._sketch_outputs(part, slopes, curvatures, grower.coded.codes, plan),
-                _draw_weights(self.weights, plan, self.rng),
-                replace(rules, prior_precision=prior),
-                self.rng,
-                _draw_tests(len(grower.coded.codes), plan.n_tests, self.rng),
-            )
-            self.has_grown |= len(tree.tests) > 0
-            sums, curvature_sums = (
-                sum_by_leaf(tree.leaves, x, self.weights, tree.n_leaves)
-                for x in (slopes, curvatures)
-            )
-            newton = sums / (curvature_sums + prior)
-            values = tree.bound_values(plan.learning_rate * newton)
-            precisions = (curvature_sums + prior) / plan.learning_rate**2
-            self.rounds[part].append((replace(tree, leaves=_NO_LEAVES), values, precisions))
-            _move_rows(
-                tree.leaves,
-                slopes,
-                curvatures,
-                self.weights * plan.leaves_own_target_out,
-                plan.learning_rate,
-                values,
-                precisions,
-                self.latents[:, outputs],
-                self.variances[:, outputs],
-            )
-
-    def _sketch_outputs(
-        self, part: int, slopes: Array, curvatures: Array, codes: Codes, plan: BoostingPlan
-    ) -> tuple[Array, Array]:
-        """Slopes and curvatures by which tests are chosen."""
-        n_directions, weights = plan.n_directions, self.weights
-        if n_directions is None or n_directions >= slopes.shape[1]:
-            return slopes, curvatures
-        if part not in self.orders:
-            self.orders[part] = sketching.order_outputs(codes, slopes, weights)
-        order = self.orders[part]
-        return sketching.sketch_outputs(slopes, curvatures, weights, order, n_directions, self.rng)
-
-    def collect_trees(
-        self, catalogue: Catalogue, objective: Objective, part: int, n_rounds: int
-    ) -> BoostedTrees:
-        """The first trees of a part."""
-        offset = self.offset[objective.parts[part]]
-        return BoostedTrees.from_rounds(catalogue, offset, self.rounds[part][:n_rounds])
-
-
-_NO_LEAVES = np.empty(0, dtype=np.int32)  # rows need not be held once they have moved
+def _add_level_tests(
+    catalogue: Catalogue,
+    codes: Codes,
+    objective: Objective,
+    plan: BoostingPlan,
+    levels: LeveledRows,
+    members: Sequence[Member],
+    start: StartingPoint | None,
+) -> tuple[Catalogue, Codes, BoostingPlan]:
+    """Let members learn values of levels, each by its own rows."""
+    columns, plain = catalogue.family, np.arange(len(codes))
+    assert isinstance(columns, LeveledColumns)
+    is_given = start is not None and not start.is_continued
+    tables: list[LevelTable] = []
+    for member in members:
+        derivatives = member.differentiate(objective, is_given)
+        own = learn_tables(columns, levels, codes, *derivatives, member.weights, member.rng)
+        member.tests = np.append(plain, len(plain) + len(tables) + np.arange(len(own)))
+        tables += own
+    catalogue, codes = add_tables(catalogue, codes, tables)
+    return catalogue, codes, plan.add_tests(len(tables))
 
 
 @dataclass(eq=False)
@@ -330,57 +235,3 @@ class _HeldOutScore:
         for (_, own), latents in zip(self.shared, self.second, strict=True):
             spread[own] = latents
         return spread
-
-
-def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) -> Array:
-    """How often rows count in the choice of tests, in one round."""
-    drawn = weights
-    if plan.bootstrap > 0.0:
-        drawn = drawn * rng.standard_exponential(len(weights)) ** plan.bootstrap
-    if plan.subsample < 1.0:
-        drawn = drawn * (rng.random(len(weights)) < plan.subsample)
-    return drawn
-
-
-def _draw_tests(
-    n_tests: int, n_drawn: int | None, rng: np.random.Generator
-) -> NDArray[np.int64] | None:
-    if n_drawn is None or n_drawn >= n_tests:
-        return None
-    return np.sort(rng.choice(n_tests, n_drawn, replace=False))
-
-
-def _cool_rules(plan: BoostingPlan, n_done: int, n_rows: float) -> TreeRules:
-    """Random scores that vanish once the model is as long as the rows are many."""
-    left = n_rows * np.exp(-plan.learning_rate * n_done)
-    return replace(plan.tree, random_strength=plan.tree.random_strength * left / (1.0 + left))
-
-
-@compilation.compile_at_first_call
-def _move_rows(
-    leaves: NDArray[np.int32],
-    slopes: Array,
-    curvatures: Array,
-    weights: Array,
-    rate: float,
-    values: Array,
-    precisions: Array,
-    latents: Array,
-    variances: Array,
-) -> None:
-    """Move each row by the value of its leaf, without what rows with a weight add to it.
-
-    A leaf has the value v = rate G / P, where P = rate^2 precision is the sum of curvatures and
-    prior. Without a row of slope g and curvature h it is rate (G - g) / (P - h). Of a row that
-    counts several times, one is left out, as if each stood by itself.
-    """
-    for i in range(len(leaves)):
-        k, w = leaves[i], weights[i]
-        for l in range(latents.shape[1]):
-            v, total = values[k, l], rate * rate * precisions[k, l]
-            if w > 0.0:
-                once = min(w, 1.0)
-                g, h = once * slopes[i, l], once * curvatures[i, l]
-                v = (v * total - rate * g) / (total - h)
-            latents[i, l] += v
-            variances[i, l] += 1.0 / precisions[k, l]

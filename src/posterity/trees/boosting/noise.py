@@ -39,14 +39,21 @@ class Noise:
     spread_shift: float = 0.0  # added to logs of the first parameter that trees give
     variance_factor: float = 0.0  # of what leaf values leave open, in units of the noise
 
-    def predict(self, a: Array, variances: Array, eta: Array | None) -> distributions.Univariate:
-        """The distribution of targets at locations, what leaves leave open of them, and spreads."""
-        own = self._at(eta)
-        return own.predict(a, self._open(own, a, variances))
+    def predict(
+        self, a: Array, variances: Array, eta: Array | None, more: Array | float = 0.0
+    ) -> distributions.Univariate:
+        """The distribution of targets at locations, what leaves leave open of them, and spreads.
 
-    def find_variance(self, a: Array, variances: Array, eta: Array | None) -> Array:
+        Locations may have more variance, in units of their own.
+        """
+        own = self._at(eta)
+        return own.predict(a, self._open(own, a, variances) + more)
+
+    def find_variance(
+        self, a: Array, variances: Array, eta: Array | None, more: Array | float = 0.0
+    ) -> Array:
         """The variance of the locations themselves, (n,)."""
-        return self._open(self._at(eta), a, variances)
+        return self._open(self._at(eta), a, variances) + more
 
     def check_consistency(self) -> None:
         """Raise ValueError unless it is a likelihood with numbers."""

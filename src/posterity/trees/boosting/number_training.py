@@ -12,10 +12,13 @@ from posterity.arrays import Array
 from posterity.inference import rows as held_rows
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.members import NO_FOLD, BoostingPlan, StartingPoint, cross_fit
+from posterity.trees.boosting.level_tests import LeveledRows
+from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.members import NO_FOLD, StartingPoint, cross_fit
 from posterity.trees.boosting.noise import HeldOutNoise, Noise
 from posterity.trees.boosting.number_targets import LocationTargets
 from posterity.trees.boosting.screens import Codes
+from posterity.trees.families.family import Family
 
 _SPREAD_DEPTH = 4
 _SPREAD_ROUNDS = 150
@@ -30,6 +33,7 @@ _SHARED = 0.25  # of the rows left out, by two members
 class BoostedNumbers:
     """Trees of location and spread, the noise, and scores of rows that members left out."""
 
+    family: Family  # with the tests that members learned
     location: BoostedTrees
     spread: BoostedTrees | None
     noise: Noise
@@ -63,6 +67,7 @@ def fit_boosted_numbers(
     start: StartingPoint | None = None,
     *,
     share_rows: bool = True,
+    levels: LeveledRows | None = None,
 ) -> BoostedNumbers:
     """Boost the location, then the spread, and calibrate both by rows that members left out.
 
@@ -88,6 +93,8 @@ def fit_boosted_numbers(
         Where training of locations starts.
     share_rows : bool, default=True
         Whether some rows are left out by two members, by which the mean of members is judged.
+    levels : LeveledRows, optional
+        Levels of categorical columns.
     """
     of_location, of_spread = rng.spawn(2)
     targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
@@ -101,7 +108,9 @@ def fit_boosted_numbers(
         of_location,
         start,
         _draw_second_folds(folds, of_location) if share_rows else None,
+        levels,
     )
+    family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
     out, n_members = np.isfinite(a), found.trees[0].n_members
     spread, eta, noise = None, None, Noise(targets.training.likelihood, 0.0, 0.0)
@@ -109,21 +118,31 @@ def fit_boosted_numbers(
         held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
         if held.has_spread and np.count_nonzero(out) >= _LEAST_ROWS:
             second = cross_fit(
-                catalogue,
+                replace(catalogue, family=family),
                 codes,
                 held.targets,
                 held.weights,
                 _choose_spread_folds(folds, out, of_spread),
                 _plan_spread(plan),
                 of_spread,
+                levels=levels,
             )
+            family = second.family
             if second.n_rounds:
                 spread, eta = second.trees[0], second.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         noise = held.calibrate(eta, found.second_latents[:, 0], open_variance, n_members)
     log_prob = _score_rows(noise, y, a, v, eta)
     return BoostedNumbers(
-        found.trees[0], spread, noise, found.scores, a, log_prob, found.n_rounds, found.stop_reason
+        family,
+        found.trees[0],
+        spread,
+        noise,
+        found.scores,
+        a,
+        log_prob,
+        found.n_rounds,
+        found.stop_reason,
     )
 
 

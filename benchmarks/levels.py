@@ -1,0 +1,154 @@
+"""Boosted trees of one categorical column, on drawn tables of few and many levels and rows.
+
+A row has four normal columns and a level. Levels have normal effects of their own, or change the
+slope of a column, or nothing. Scores are of new rows, in nats a row: what the same model loses that
+is given the numbers of levels, or an indicator of each, or what CatBoost loses, with the error of
+the difference over new rows. CatBoost's numbers are normal, with a spread from five folds, or from
+20,000 rows on with the uncertainty that it learns.
+
+    python -m benchmarks.levels               # all, into benchmarks/results
+    python -m benchmarks.levels --draws 1     # a rehearsal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from benchmarks import boosted_models, machine, report
+from benchmarks.boosted_models import Spread
+from benchmarks.cases import Array
+from benchmarks.options import Options
+from posterity import BoostedTreesClassifier, BoostedTreesRegressor
+
+DRAWS_OF_FEW, DRAWS_OF_MANY = ((1_000, 4), (25_000, 1)), ((200_000, 1),)  # rows, and how often
+LEVELS = (2, 20, 200)
+EFFECTS = ("own effects", "slopes", "none")
+CATEGORY = 4
+MANY_ROWS = 20_000
+TREES = {"classes": BoostedTreesClassifier, "numbers": BoostedTreesRegressor}
+
+
+def draw_table(
+    task: str, n_rows: int, n_levels: int, effect: str, seed: int
+) -> tuple[Array, Array]:
+    """Rows and targets: the slope of one column, a wave of another, and levels."""
+    rng = np.random.default_rng(seed)
+    level, by_level = rng.integers(0, n_levels, n_rows), rng.normal(size=n_levels)
+    X = rng.normal(size=(n_rows, CATEGORY))
+    latent = X[:, 0] + np.sin(2.0 * X[:, 1])
+    latent += {"own effects": 1.0, "slopes": X[:, 2], "none": 0.0}[effect] * by_level[level]
+    y = latent + 0.5 * rng.normal(size=n_rows)
+    if task == "classes":
+        y = (rng.random(n_rows) < 1.0 / (1.0 + np.exp(-1.5 * latent))).astype(float)
+    return np.column_stack([X, level]), y
+
+
+def list_contenders(task: str, n_rows: int) -> dict[str, Callable[[], Any]]:
+    """Models by name, ours first; CatBoost where it is installed."""
+    tree = partial(TREES[task], random_state=0)
+    found: dict[str, Callable[[], Any]] = {
+        "categories": partial(tree, categorical_features=[CATEGORY]),
+        "numbers": tree,
+        "indicators": tree,
+    }
+    every = boosted_models.classifiers() if task == "classes" else boosted_models.regressors()
+    peers = {one.name: one for one in every if one.is_here}
+    if "CatBoost" in peers:
+        build = partial(peers["CatBoost"].build, (CATEGORY,))
+        if task == "numbers":
+            many = peers["CatBoost with uncertainty"].build
+            build = partial(many, (CATEGORY,)) if n_rows > MANY_ROWS else partial(Spread, build)
+        found["CatBoost"] = build
+    return found
+
+
+def score_rows(model: Any, X: Array, y: Array) -> Array:
+    """Log-probabilities of new targets."""
+    if hasattr(model, "predict_proba"):
+        P = boosted_models.predict_proba(model, X)[0]
+        return np.log(np.maximum(P[np.arange(len(y)), y.astype(int)], 1e-15))
+    if hasattr(model, "predict_dist"):
+        return np.asarray(model.predict_dist(X).log_prob(y))
+    return np.asarray(boosted_models.predict_moments(model, X).log_prob(y))
+
+
+def measure(task: str, n: int, n_levels: int, effect: str, draws: int) -> dict[str, Any]:
+    """Scores of all contenders on new rows, and of rows that members left out."""
+    found: dict[str, list[Array]] = {}
+    left_out = []
+    for seed in range(draws):
+        n_new = int(np.clip(n, 4_000, 20_000))
+        X, y = draw_table(task, n + n_new, n_levels, effect, seed)
+        for name, make in list_contenders(task, n).items():
+            rows = X
+            if name == "indicators":
+                rows = np.column_stack([X, X[:, CATEGORY:] == np.arange(n_levels)])
+            model = make().fit(rows[:n], y[:n])
+            found.setdefault(name, []).append(score_rows(model, rows[n:], y[n:]))
+            if name == "categories":
+                left_out.append(model.oob_log_score_)
+    scores = {name: np.concatenate(own) for name, own in found.items()}
+    ours = scores.pop("categories")
+    lost = {name: own - ours for name, own in scores.items()}
+    return {
+        "score": float(np.mean(ours)),
+        "left_out": float(np.mean(left_out)),
+        "lost": {k: (float(d.mean()), float(d.std() / len(d) ** 0.5)) for k, d in lost.items()},
+    }
+
+
+def list_cases(draws: int | None) -> Iterator[tuple[str, int, int, str, int]]:
+    """Tasks, rows, levels, effects and draws; of the most rows only what takes not too long."""
+    few = product(DRAWS_OF_FEW, LEVELS, EFFECTS)
+    for (n, times), n_levels, effect in [*few, *product(DRAWS_OF_MANY, (2, 200), EFFECTS[:1])]:
+        for task in TREES:
+            yield task, n, n_levels, effect, times if draws is None else draws
+
+
+def page(result: dict[str, Any]) -> str:
+    """Return the results as a page."""
+    names = list(dict.fromkeys(name for one in result["cases"] for name in one["lost"]))
+    heading = ["task", "rows", "levels", "effect", "log score", "left out", *names]
+    body = [
+        [
+            *(one["task"], f"{one['rows']:,}", str(one["levels"]), one["effect"]),
+            *(f"{one['score']:.4f}", f"{one['left_out']:.4f}"),
+            *(_show(one["lost"].get(name)) for name in names),
+        ]
+        for one in result["cases"]
+    ]
+    note = " ".join((__doc__ or "").split("\n\n")[1].split())
+    lines = ["# Levels of boosted trees", "", *report.provenance(result), "", note, ""]
+    return "\n".join([*lines, *report.table(heading, body), ""])
+
+
+def _show(lost: tuple[float, float] | None) -> str:
+    return "-" if lost is None else f"{lost[0]:+.4f} +- {lost[1]:.4f}"
+
+
+def run(options: Options, draws: int | None = None) -> None:
+    """Measure all tables, write and show the page."""
+    cases = []
+    for task, rows, levels, effect, times in list_cases(draws):
+        n = rows // 10 if options.quick else rows
+        case = {"task": task, "rows": n, "levels": levels, "effect": effect}
+        cases.append(case | measure(task, n, levels, effect, times))
+        options.console.print(cases[-1])
+    result = {"benchmark": "levels", **machine.describe(), "tasks": [], "cases": cases}
+    report.publish(result, page(result), options)
+
+
+def main(draws: Annotated[int | None, typer.Option(min=1)] = None) -> None:
+    """Compare categories with numbers, indicators and CatBoost; fewer draws are a rehearsal."""
+    run(Options(quick=draws is not None, threads=1, console=Console()), draws)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,220 @@
+"""One boosted sum while it is trained, and how this is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import compilation
+from posterity.arrays import Array
+from posterity.trees.boosting import sketching
+from posterity.trees.boosting.boosted_trees import BoostedTrees, Round
+from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.growing import Grower
+from posterity.trees.boosting.grown import TreeRules, sum_by_leaf
+from posterity.trees.boosting.objectives import Objective
+from posterity.trees.boosting.screens import Codes
+
+
+@dataclass(frozen=True)
+class BoostingPlan:
+    """How members are trained.
+
+    Parameters
+    ----------
+    n_rounds : int
+        The most rounds.
+    learning_rate : float
+        Of a Newton step of a leaf's value, what is added.
+    tree : TreeRules
+        How trees grow. Their ``random_strength`` is that of the first round, and falls.
+    bootstrap : float, default=1
+        Power of the exponential weights that rows are given in the choice of tests: 1 is the
+        Bayesian bootstrap, 0 counts all rows alike.
+    subsample : float, default=1
+        Fraction of the rows that take part in the choice of tests, drawn in every round.
+    n_tests : int, optional
+        How many tests are tried in a round; None: all.
+    n_directions : int, optional
+        How many random directions of the outputs choose the tests; None: all outputs do.
+    leaves_own_target_out : bool, default=True
+        Whether a training row moves by the value that its leaf would have without the row.
+    patience : int, optional
+        Rounds without a better score of left-out rows after which training ends; None: it does not
+        end early.
+    n_jobs : int, optional
+        Threads; the result does not depend on their number.
+    """
+
+    n_rounds: int
+    learning_rate: float
+    tree: TreeRules = field(default_factory=TreeRules)
+    bootstrap: float = 1.0
+    subsample: float = 1.0
+    n_tests: int | None = None
+    n_directions: int | None = None
+    leaves_own_target_out: bool = True
+    patience: int | None = 50
+    n_jobs: int | None = None
+
+    def add_tests(self, n_tests: int) -> BoostingPlan:
+        """The same with further tests, in which no output need rise or fall."""
+        given = self.tree.monotonic
+        if given is None:
+            return self
+        signs = np.append(given, np.zeros(n_tests, dtype=np.int8))
+        return replace(self, tree=replace(self.tree, monotonic=signs))
+
+
+@dataclass(eq=False)
+class Member:
+    """One boosted sum while it is trained: the latents of all rows, and the trees so far."""
+
+    weights: Array  # (N,), zero for rows that it leaves out
+    latents: Array  # (N, L), of training rows without their own targets where the plan says so
+    variances: Array  # (N, L), inverse precisions of leaf values, summed over trees
+    offset: Array  # (L,)
+    rounds: list[list[Round]]  # by part
+    rng: np.random.Generator
+    has_grown: bool = True
+    tests: NDArray[np.int64] | None = None  # that it may use; None: all
+    orders: dict[int, NDArray[np.intp]] = field(default_factory=dict)  # of outputs, by part
+
+    @classmethod
+    def start(
+        cls,
+        objective: Objective,
+        weights: Array,
+        rng: np.random.Generator,
+        given: tuple[Array, Array] | None,
+    ) -> Member:
+        """No trees yet."""
+        offset = objective.fit_offset(weights)
+        latents, variances = given or (np.tile(offset, (len(weights), 1)), None)
+        if variances is None:
+            variances = np.zeros_like(latents)
+        else:
+            offset = np.zeros_like(offset)
+        return cls(weights, latents, variances, offset, [[] for _ in objective.parts], rng)
+
+    def boost(self, grower: Grower, objective: Objective, plan: BoostingPlan) -> None:
+        """Add a tree for each part of the objective."""
+        self.has_grown = False
+        for part, outputs in enumerate(objective.parts):
+            slopes, curvatures = objective.derivatives(self.latents, outputs)
+            rules = _cool_rules(plan, len(self.rounds[part]), float(np.sum(self.weights)))
+            prior = plan.tree.prior_precision * objective.measure_row(curvatures, self.weights)
+            tree = grower.grow(
+                *self._sketch_outputs(part, slopes, curvatures, grower.coded.codes, plan),
+                _draw_weights(self.weights, plan, self.rng),
+                replace(rules, prior_precision=prior),
+                self.rng,
+                _draw_tests(self.tests, len(grower.coded.codes), plan.n_tests, self.rng),
+            )
+            self.has_grown |= len(tree.tests) > 0
+            sums, curvature_sums = (
+                sum_by_leaf(tree.leaves, x, self.weights, tree.n_leaves)
+                for x in (slopes, curvatures)
+            )
+            newton = sums / (curvature_sums + prior)
+            values = tree.bound_values(plan.learning_rate * newton)
+            precisions = (curvature_sums + prior) / plan.learning_rate**2
+            self.rounds[part].append((replace(tree, leaves=_NO_LEAVES), values, precisions))
+            _move_rows(
+                tree.leaves,
+                slopes,
+                curvatures,
+                self.weights * plan.leaves_own_target_out,
+                plan.learning_rate,
+                values,
+                precisions,
+                self.latents[:, outputs],
+                self.variances[:, outputs],
+            )
+
+    def _sketch_outputs(
+        self, part: int, slopes: Array, curvatures: Array, codes: Codes, plan: BoostingPlan
+    ) -> tuple[Array, Array]:
+        """Slopes and curvatures by which tests are chosen."""
+        n_directions, weights = plan.n_directions, self.weights
+        if n_directions is None or n_directions >= slopes.shape[1]:
+            return slopes, curvatures
+        if part not in self.orders:
+            self.orders[part] = sketching.order_outputs(codes, slopes, weights)
+        order = self.orders[part]
+        return sketching.sketch_outputs(slopes, curvatures, weights, order, n_directions, self.rng)
+
+    def differentiate(self, objective: Objective, at_latents: bool) -> tuple[Array, Array]:
+        """Slopes and curvatures (N, L) of all parts, at the latents or at the best constant."""
+        latents = self.latents
+        if not at_latents:
+            latents = np.tile(objective.fit_offset(self.weights), (len(latents), 1))
+        found = [objective.derivatives(latents, part) for part in objective.parts]
+        slopes, curvatures = (np.concatenate(own, axis=1) for own in zip(*found, strict=True))
+        return slopes, curvatures
+
+    def collect_trees(
+        self, catalogue: Catalogue, objective: Objective, part: int, n_rounds: int
+    ) -> BoostedTrees:
+        """The first trees of a part."""
+        offset = self.offset[objective.parts[part]]
+        return BoostedTrees.from_rounds(catalogue, offset, self.rounds[part][:n_rounds])
+
+
+_NO_LEAVES = np.empty(0, dtype=np.int32)  # rows need not be held once they have moved
+
+
+def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) -> Array:
+    """How often rows count in the choice of tests, in one round."""
+    drawn = weights
+    if plan.bootstrap > 0.0:
+        drawn = drawn * rng.standard_exponential(len(weights)) ** plan.bootstrap
+    if plan.subsample < 1.0:
+        drawn = drawn * (rng.random(len(weights)) < plan.subsample)
+    return drawn
+
+
+def _draw_tests(
+    own: NDArray[np.int64] | None, n_tests: int, n_drawn: int | None, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    if n_drawn is None or n_drawn >= (n_tests if own is None else len(own)):
+        return own
+    return np.sort(rng.choice(n_tests if own is None else own, n_drawn, replace=False))
+
+
+def _cool_rules(plan: BoostingPlan, n_done: int, n_rows: float) -> TreeRules:
+    """Random scores that vanish once the model is as long as the rows are many."""
+    left = n_rows * np.exp(-plan.learning_rate * n_done)
+    return replace(plan.tree, random_strength=plan.tree.random_strength * left / (1.0 + left))
+
+
+@compilation.compile_at_first_call
+def _move_rows(
+    leaves: NDArray[np.int32],
+    slopes: Array,
+    curvatures: Array,
+    weights: Array,
+    rate: float,
+    values: Array,
+    precisions: Array,
+    latents: Array,
+    variances: Array,
+) -> None:
+    """Move each row by the value of its leaf, without what rows with a weight add to it.
+
+    A leaf has the value v = rate G / P, where P = rate^2 precision is the sum of curvatures and
+    prior. Without a row of slope g and curvature h it is rate (G - g) / (P - h). Of a row that
+    counts several times, one is left out, as if each stood by itself.
+    """
+    for i in range(len(leaves)):
+        k, w = leaves[i], weights[i]
+        for l in range(latents.shape[1]):
+            v, total = values[k, l], rate * rate * precisions[k, l]
+            if w > 0.0:
+                once = min(w, 1.0)
+                g, h = once * slopes[i, l], once * curvatures[i, l]
+                v = (v * total - rate * g) / (total - h)
+            latents[i, l] += v
+            variances[i, l] += 1.0 / precisions[k, l]
