@@ -99,13 +99,13 @@ def test_the_meter_does_not_count_what_workers_send_each_other(client):
 @each_model
 def test_a_pass_brings_back_as_much_of_few_rows_as_of_many(traffic_of, kind):
     few, many = (of_a_pass(traffic_of(kind, N).received) for N in (2000, 200_000))
-    assert many == pytest.approx(few, rel=0.05)
+    assert many == pytest.approx(few, abs=1000)  # a heartbeat may be among them
 
 
 @each_model
 def test_a_pass_sends_as_much_for_few_rows_as_for_many(traffic_of, kind):
     few, many = (of_a_pass(traffic_of(kind, N).sent) for N in (2000, 200_000))
-    assert many == pytest.approx(few, rel=0.1)
+    assert many == pytest.approx(few, abs=1000 + 0.1 * few)
 
 
 @each_model
