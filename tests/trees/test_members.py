@@ -166,6 +166,14 @@ def test_the_slope_of_the_calibration_is_that_of_its_loss():
     np.testing.assert_allclose(slope, optimize.approx_fprime(x, value, 1e-7), atol=1e-6)
 
 
+def test_the_calibration_is_where_its_loss_is_flat():
+    latents, v, w = RNG.normal(size=(90, 3)), RNG.gamma(1.0, size=90), RNG.gamma(1.0, size=90)
+    found = calibration.ClassCalibration.learn(latents, v, Y, w)
+    x = np.log([found.sharpness, found.variance_factor])
+    A = calibration.contrast_classes(latents)
+    np.testing.assert_allclose(calibration._compute_loss(A, v, Y, w, x)[1], 0.0, atol=1e-10)
+
+
 def test_latents_that_are_too_small_are_scaled_up():
     rng = np.random.default_rng(2)
     a = 3.0 * rng.normal(size=20_000)

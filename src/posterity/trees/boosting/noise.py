@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from posterity import distributions, likelihoods, optimize, validation
 from posterity.arrays import Array
+from posterity.inference import settling
 from posterity.trees.boosting.number_targets import Constants, SpreadTargets, spread_parameters
 
 _PRIOR_PRECISION = 1.0  # of the logs of calibrated parameters
@@ -194,9 +195,11 @@ class _SpreadRows:
             slope = moved.score(self.y, self.a)[1:] @ self.weights - _PRIOR_PRECISION * away
             return -(value - 0.5 * _PRIOR_PRECISION * float(away @ away)) / total, -slope / total
 
+        pairs = [(float(low), float(high)) for low, high in limits]
         end = optimize.minimise_lbfgs(
-            loss, begin, bounds=[*map(tuple, limits)], least_gain=_LEAST_GAIN, announce=False
+            loss, begin, bounds=pairs, least_gain=_LEAST_GAIN, announce=False
         )
+        end = settling.settle_minimum(loss, end, pairs)
         return likelihood.with_parameters(np.append(theta[:1] + end.x[0], end.x[1:])), float(
             end.x[0]
         )
