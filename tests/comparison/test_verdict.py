@@ -268,3 +268,83 @@ def test_what_was_gained_over_each_baseline_is_a_ratio_of_probabilities():
     assert "345 times the probability that 'mean' did" in many
     far = said(of_numbers("linear", -1.0), of_numbers("mean", -50.0, baseline=True))
     assert "over a million times the probability that 'mean' did" in far
+
+
+def test_a_small_lead_counts_where_all_scores_are_small():
+    """Of rare classes: half the log loss, far beyond its error, within 0.01 nats."""
+    linear = of_classes("linear", -0.014, stated=0.998, right=0.998)
+    forest = of_classes("forest", -0.007, stated=0.998, right=0.998)
+    assert choosing.choose_model([forest, linear], order=["linear", "forest"]) is forest
+    text = said(forest, linear)
+    assert text.startswith("Use 'forest': it predicts held-out rows better than the second best")
+    rates = of_classes("frequencies", -0.0008, stated=0.9999, right=0.9999, baseline=True)
+    helped = of_classes("linear", -0.0004, stated=0.9999, right=0.9999)
+    assert "No input helps" not in said(helped, rates)
+
+
+def test_one_standard_error_is_one_at_any_scale_of_densities():
+    linear = of_numbers("linear", -1.0)
+    ahead = of_numbers("process", -0.9903, spread=0.06)  # by 3.2 standard errors
+    assert choosing.choose_model([ahead, linear], order=["linear", "process"]) is ahead
+    assert "within one standard error" not in said(linear, ahead)
+
+
+def test_a_mixture_that_is_better_by_little_is_not_called_insignificantly_better():
+    forest = of_numbers("forest", -1.0)
+    mixture = replace(of_numbers("stack", -0.995, spread=0.02), weights=(("forest", 1.0),))
+    assert choosing.choose_model([mixture, forest], order=["forest", "stack"]) is forest
+    text = said(mixture, forest)
+    assert "better than 'forest' by too little to keep several models for it" in text
+    assert "not significantly" not in text
+
+
+def with_scores(name, log_prob, **fields):
+    held_out = replace(of_numbers(name, 0.0).held_out, log_prob=log_prob, **fields)
+    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=False)
+
+
+def test_a_model_that_gets_few_rows_very_wrong_is_worse():
+    """-5.6 beside -3.2: the lead is 1.7 of its standard errors, and there is no doubt about it."""
+    rare = np.where(np.arange(N) % 150 == 0, -320.0, 0.0)  # three of 400 rows
+    process, additive = with_scores("process", np.full(N, -3.2)), with_scores("linear", -3.2 + rare)
+    mean, error = measuring.compute_lead(process.held_out, additive.held_out)
+    assert mean > 2.0
+    assert mean < 2.0 * error
+    text = said(process, additive)
+    assert "not significantly worse" not in text
+    assert text.startswith("Use 'process': it predicts held-out rows better than the second best")
+    windows = {"clusters": np.arange(N) % 3}
+    few = [
+        with_scores(name, one.held_out.log_prob, **windows)
+        for name, one in (("process", process), ("linear", additive))
+    ]
+    assert not choosing.is_better(*few)  # of three windows nothing is known
+
+
+@for_each(
+    ("inside", "n_windows", "words"),
+    [
+        (0.83, 6, "tell whether its uncertainty can be trusted"),
+        (0.90, 4, "tell whether its uncertainty can be trusted"),
+        (0.90, N, "so its uncertainty can be trusted"),
+    ],
+)
+def test_coverage_that_few_windows_cannot_judge_is_unknown(inside, n_windows, words):
+    one = of_numbers("linear", -1.0, inside=inside)
+    order = np.argsort(one.held_out.pit, kind="stable")
+    clusters = np.empty(N, dtype=int)
+    clusters[order] = np.arange(N) * n_windows // N  # rows of a window are alike
+    text = said(with_scores("linear", np.full(N, -1.0), pit=one.held_out.pit, clusters=clusters))
+    assert words in text
+    assert ("so its uncertainty" in text) == (n_windows == N)
+
+
+def test_accuracy_that_few_rows_cannot_judge_is_unknown():
+    few = of_classes("linear", -1.0, stated=0.8, right=0.8)
+    rows = np.linspace(0, N - 1, 20).astype(int)
+    h = few.held_out
+    part = HeldOut(
+        rows, h.y[rows], h.log_prob[rows], probabilities=h.probabilities[rows], classes=h.classes
+    )
+    text = said(measuring.score_predictions("linear", "", part, measuring.Costs(), baseline=False))
+    assert "too few, or too dependent on each other, to tell whether its probabilities" in text

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from posterity.arrays import Array
 from posterity.comparison import measuring
@@ -11,13 +14,17 @@ from posterity.comparison.results import HeldOut, Preference, Result
 
 _SURE = 2.0  # standard errors by which distinguishable models differ
 _NEAR = 1.0  # standard errors behind the best within which the simplest model is chosen
-_IRRELEVANT = 0.01  # nats per row: probabilities that differ by 1 %
+_ROUNDING = 1e-9
+_WORTHWHILE = 0.01  # for which several models are kept instead of one
 HARDLY = 1e-3
-"""Leads over a baseline below this are irrelevant in practice, in nats per row."""
+"""Leads over a baseline below this are irrelevant in practice: nats per row, or a share of the mean
+log loss of classes, where that is less than a nat."""
 
 _CONSTANTS = ("mean", "frequencies")
 _DRAWS = 1_000
 _MOST_BLOCKS = 2_000  # of rows, each with one weight of the bootstrap
+_FEW_BLOCKS = 500  # likewise, where two models are compared
+_LEAST_CLUSTERS = 5  # of fewer, the bootstrap is too sure
 
 
 def choose_model(
@@ -32,10 +39,10 @@ def choose_model(
     order : sequence of str
         Names of the models, simplest first.
     prefer : "simple" or "best", default="simple"
-        "simple": the simplest model that is at most one standard error of the paired difference,
-        or 0.01 nats per row, behind the best one, and significantly better than a constant
-        prediction if the best one is; a mixture of models only if it is better than each of them
-        by two standard errors. "best": the highest log score.
+        "simple": the simplest model that is at most one standard error of the paired difference
+        behind the best one, and significantly better than a constant prediction if the best one is;
+        a mixture of models only if it is better than each of them by two standard errors and 0.01
+        nats per row, or 1 % of a log loss below one nat. "best": the highest log score.
     """
     family = [one for one in results if not one.baseline]
     if prefer == "best":
@@ -55,7 +62,7 @@ def find_best_single(family: Sequence[Result]) -> Result:
 def _drop_needless_mixture(family: Sequence[Result]) -> list[Result]:
     """Drop the mixture unless it is significantly better than the best single model."""
     single = find_best_single(family)
-    return [one for one in family if not one.weights or is_better(one, single)]
+    return [one for one in family if not one.weights or is_better(one, single, least=_WORTHWHILE)]
 
 
 def find_constant(results: Sequence[Result]) -> Result | None:
@@ -69,11 +76,48 @@ def find_equals(family: Sequence[Result]) -> list[Result]:
 
 
 def is_better(
-    ahead: Result, behind: Result, *, least: float = _IRRELEVANT, errors: float = _SURE
+    ahead: Result, behind: Result, *, least: float = _ROUNDING, errors: float = _SURE
 ) -> bool:
-    """Return whether a model is ahead by two standard errors and a relevant amount."""
+    """Return whether a model is ahead by so many standard errors and by a relevant amount.
+
+    ``least`` is in nats per row, or a share of a mean log loss of classes below one nat. Where few
+    rows that one model gets very wrong make the error as large as the lead, the share of bootstrap
+    samples in which it leads decides, at the same level.
+    """
     mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
-    return mean > max(errors * error, least)
+    if mean <= least * _find_scale(behind.held_out):
+        return False
+    return mean > errors * error or _leads_in_samples(ahead.held_out, behind.held_out, errors)
+
+
+def _find_scale(held_out: HeldOut) -> float:
+    """Return the mean log loss of classes, at most one nat; densities have no scale."""
+    if held_out.probabilities is None:
+        return 1.0
+    return float(np.clip(-np.mean(held_out.log_prob), 0.0, 1.0))
+
+
+def _leads_in_samples(ahead: HeldOut, behind: HeldOut, errors: float) -> bool:
+    """Return whether a model leads in all samples but those beyond so many standard errors."""
+    differences, clusters = measuring.compare_rows(ahead, behind)
+    if clusters is not None and len(np.unique(clusters)) < _LEAST_CLUSTERS:
+        return False
+    rng = np.random.default_rng(0)
+    sums = _sum_blocks(differences[:, None], clusters, _FEW_BLOCKS, rng)
+    behind_in = np.mean(rng.exponential(size=(_DRAWS, len(sums))) @ sums <= 0.0)
+    return bool(behind_in < ndtr(-errors))
+
+
+def _sum_blocks(
+    values: Array, clusters: NDArray[Any] | None, most: int, rng: np.random.Generator
+) -> Array:
+    """Return sums of rows (n, K) over clusters, or over blocks of random rows if they are many."""
+    places = np.arange(len(values))
+    if clusters is not None:
+        places = np.unique(clusters, return_inverse=True)[1]
+    elif len(values) > most:  # the same, in less time
+        places = rng.permutation(len(values)) % most
+    return np.stack([np.bincount(places, column) for column in values.T], axis=1)
 
 
 def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
@@ -119,12 +163,6 @@ def compute_probabilities(held_out: Sequence[HeldOut], *, seed: int = 0) -> Arra
     """
     rng = np.random.default_rng(seed)
     log_prob = np.stack([one.log_prob for one in held_out], axis=1)  # (n, K)
-    clusters = held_out[0].clusters
-    places = np.arange(len(log_prob))
-    if clusters is not None:
-        places = np.unique(clusters, return_inverse=True)[1]
-    elif len(log_prob) > _MOST_BLOCKS:  # blocks of random rows: the same, in less time
-        places = rng.permutation(len(log_prob)) % _MOST_BLOCKS
-    sums = np.stack([np.bincount(places, column) for column in log_prob.T], axis=1)
+    sums = _sum_blocks(log_prob, held_out[0].clusters, _MOST_BLOCKS, rng)
     best = np.argmax(rng.exponential(size=(_DRAWS, len(sums))) @ sums, axis=1)
     return np.bincount(best, minlength=len(held_out)) / _DRAWS

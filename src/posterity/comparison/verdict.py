@@ -10,6 +10,9 @@ from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
 _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
+_NOTABLE = 0.05  # differences above this are no sign of trust, though chance may explain them
+_VAGUE = 0.12  # two standard errors and the slack, from which any coverage would be acceptable
+_TOO_FEW = "which are too few, or too dependent on each other, to tell whether"
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
 _CAUTION = "Caution: rows seem to depend on each other, so these scores may not hold for others."
 _SHOWN = 3  # equally good models that are named
@@ -89,6 +92,9 @@ def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) 
     best, equals = family[0], choosing.find_equals(family)
     if len(family) == 1:
         return [f"Use {best.name!r}, the only model that was scored."]
+    if best.weights and not chosen.weights:
+        beside = _say_choice_beside_mixture(chosen, best, choosing.find_best_single(family))
+        return [beside, *_say_ranking(equals)]
     if len(equals) == 1:
         return [
             f"Use {best.name!r}: it predicts held-out rows better than the second best, "
@@ -100,8 +106,6 @@ def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) 
 def _say_choice_among_equals(chosen: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
     """Write which of several equally good models was chosen, and by which rule."""
     best = equals[0]
-    if best.weights and not chosen.weights:
-        return _say_choice_beside_mixture(chosen, best, choosing.find_best_single(equals))
     if chosen is not best:
         return (
             f"Use {chosen.name!r}: it is the simplest model within one standard error of the "
@@ -130,10 +134,13 @@ def _say_choice_beside_mixture(chosen: Result, mixture: Result, single: Result) 
         what = (
             f"the simplest model within one standard error of the best single one, {single.name!r}"
         )
+    better = f"not significantly better than {single.name!r}"
+    if is_better(mixture, single):
+        better = f"better than {single.name!r} by too little to keep several models for it"
     return (
         f"Use {chosen.name!r}: it is {what}; the mixture {mixture.name!r} is ahead of it by "
-        f"{_format_lead(mixture, chosen)} in mean log score, but not significantly better than "
-        f"{single.name!r} (choose it with --prefer best)."
+        f"{_format_lead(mixture, chosen)} in mean log score, but {better} (choose it with "
+        "--prefer best)."
     )
 
 
@@ -200,6 +207,8 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
         off = f"{100.0 * best.calibration:.2g} %"
         errors = f"other quantiles have calibration errors of up to {off}"
         return f"{held}, as they should{scope}, but {errors}"
+    if allowed > _VAGUE or coverage < _NOMINAL - _NOTABLE:
+        return f"{held}, {_TOO_FEW} its uncertainty can be trusted{scope}"
     if cautious:
         return f"{held}, as they should{scope}"
     return f"{held}, so its uncertainty can be trusted{scope}"
@@ -217,6 +226,8 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
         return f"{said}, so it is overconfident{scope}"
     if gaps.mean() < -allowed:
         return f"{said}, so it is underconfident{scope}"
+    if allowed > _VAGUE or abs(gaps.mean()) > _NOTABLE:
+        return f"{said}, {_TOO_FEW} its probabilities can be trusted{scope}"
     if cautious:
         return f"{said}, as it should{scope}"
     return f"{said}, so its probabilities can be trusted{scope}"
