@@ -229,3 +229,41 @@ def test_the_least_number_of_rows_is_counted_by_weight(growth):
     weighted = model.fit(X, y, sample_weight=w).predict_proba(X)
     repeated = clone(model).fit(X.repeat(w, 0), y.repeat(w)).predict_proba(X)
     np.testing.assert_allclose(weighted, repeated, atol=1e-12)
+
+
+@for_each(
+    ("columns", "classes", "sentence"),
+    [
+        ([0, 1], [0, 1], "X has 2 features"),
+        ([0, 1, 2], [3, 4], "goes on with the classes of the last fit, .*, but y has"),
+        ([0, 1, 2], [0, 1, 2], "goes on with the classes of the last fit, .*, but y has"),
+        (["c", "b", "a"], [0, 1], "feature names should match"),
+    ],
+)
+def test_a_warm_start_that_cannot_go_on_is_refused_and_leaves_the_model(columns, classes, sentence):
+    X, y = rows(90)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    table = frame if isinstance(columns[0], str) else X
+    model = boosted(3, warm_start=True, cv=2).fit(table, y)
+    before = model.predict_proba(table)
+    other = frame[columns] if table is frame else X[:, columns]
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(other, np.resize(classes, 90))
+    np.testing.assert_array_equal(model.predict_proba(table), before)
+
+
+def test_a_warm_start_keeps_the_tables_of_its_members():
+    rng = np.random.default_rng(0)
+    level = rng.integers(30, size=300)
+    X, y = np.column_stack([rng.normal(size=300), level]), rng.normal(size=30)[level] > 0.0
+    model = boosted(5, categorical_features=[1], warm_start=True, cv=3, n_iter_no_change=50)
+    model.fit(X, y)
+    early = model.truncate(5).activation(X)
+    model.set_params(n_estimators=20).fit(X, y)
+    *_, at_five = (a for a, _ in zip(model.staged_activation(X), range(5), strict=False))
+    ratio = np.median(at_five / early)  # of what calibration multiplies
+    np.testing.assert_allclose(at_five, ratio * early, rtol=0.2, atol=1e-3)
+    model.check_consistency()
+    X[:, 1] = np.where(X[:, 1] > 20.0, 0.0, X[:, 1])
+    with pytest.raises(ValueError, match="levels of categories are others"):
+        model.set_params(n_estimators=25).fit(X, y)

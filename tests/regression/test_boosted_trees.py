@@ -177,3 +177,24 @@ def test_weights_equal_repetition_where_rows_differ_in_information():
     weighted = model.fit(X, y, sample_weight=w).predict(X)
     repeated = model.fit(X.repeat(w, 0), y.repeat(w)).predict(X)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+
+
+def test_counts_of_poisson_have_trees_of_any_large_shape():
+    """Hardly any information about the shape: steps of its log were without end."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(2000, 4))
+    y = rng.poisson(np.exp(0.4 * X[:, 0] - 2.5)).astype(float)
+    model = boosted(40, likelihood=likelihoods.NegativeBinomial(), cv=3).fit(X, y)
+    poisson = boosted(40, likelihood=likelihoods.Poisson(), cv=3).fit(X, y)
+    assert model.oob_log_score_ == pytest.approx(poisson.oob_log_score_, abs=0.01)
+
+
+def test_a_warm_start_under_another_likelihood_or_with_other_missing_columns_is_refused():
+    X, y, _ = waves(90)
+    model = boosted(3, warm_start=True, cv=2).fit(X, y)
+    holes = np.where(np.arange(3) == np.arange(90)[:, None] % 7, np.nan, X)
+    with pytest.raises(ValueError, match=r"columns with missing values, .* are others now"):
+        model.fit(holes, y)
+    model.set_params(likelihood=likelihoods.Poisson())
+    with pytest.raises(ValueError, match="likelihood of the last fit, StudentT, not with Poisson"):
+        model.fit(X, np.abs(y).round())

@@ -282,6 +282,14 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         codes = self._learn_classes(y, n_rows, counts)
         return BoostedTargets(codes, codes)
 
+    def _check_targets_of(self, earlier: Self) -> None:
+        now, self.classes_ = self.classes_, earlier.classes_
+        if not np.array_equal(now, self.classes_):
+            raise ValueError(
+                f"warm_start goes on with the classes of the last fit, {self.classes_.tolist()}, "
+                f"but y has {now.tolist()}; set warm_start=False to fit anew."
+            )
+
     def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
         if isinstance(source, designs.Chunks):
             return super()._gather_targets(source)

@@ -78,6 +78,10 @@ class BoostedModel(SplitModel, abc.ABC):
         """Train on coded rows and publish what was found."""
 
     @abc.abstractmethod
+    def _check_targets_of(self, earlier: Self) -> None:
+        """Raise ValueError where a fit of other targets cannot go on from an earlier one."""
+
+    @abc.abstractmethod
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
         """The shape of latents that rows are given."""
 
@@ -123,9 +127,11 @@ class BoostedModel(SplitModel, abc.ABC):
         if source is not None:
             self._refuse_beside_streamed_rows(groups, activation)
             return self._fit_streamed(source, rng)
-        rows = self._check_rows(X, reset=True)
+        rows = self._check_rows(X, reset=earlier is None)
         counts = validation.check_repetitions(sample_weight, len(rows))
         targets = self._read_targets(y, len(rows), counts)
+        if earlier is not None:
+            self._check_targets_of(earlier)
         given = self._check_activation(activation, len(rows))
         weights = np.ones(len(rows)) if counts is None else counts
         table = boosting_plan.BoostingRows(
@@ -140,6 +146,8 @@ class BoostedModel(SplitModel, abc.ABC):
             self.max_features,
             rng,
         )
+        if earlier is not None:
+            table = table.continue_from(earlier.splits_)
         start = self._start(table, rng, given, earlier)
         return self._boost(table, targets.values[table.kept], start)
 
@@ -207,7 +215,7 @@ class BoostedModel(SplitModel, abc.ABC):
         """Numbers, of categories that have names too."""
         if self.categorical_features is None or arrays.is_collection(X):
             return super()._check_rows(X, reset=reset)
-        if reset:
+        if reset or "labels_" not in vars(self):
             validation.check_columns(self, X)
             self.labels_ = LevelLabels.from_rows(X, self._find_categorical())
         return super()._check_rows(self.labels_.number_labels(X), reset=reset)
@@ -272,7 +280,7 @@ class BoostedModel(SplitModel, abc.ABC):
         return BoostingStart(
             replace(plan, n_rounds=max(0, plan.n_rounds - done)),
             np.random.default_rng([self.seed_, done]),
-            table.continue_from(earlier.trees_, earlier.splits_),
+            table.start_after(earlier.trees_),
             earlier,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -44,8 +44,19 @@ class BoostedRows:
     rows: Any = None  # what answers the tests, in memory
     places: NDArray[np.intp] | None = None  # (N,), of these rows there
 
-    def continue_from(self, grown: BoostedTrees, family: trees.Family) -> StartingPoint:
+    def continue_from(self, family: trees.Family) -> BoostedRows:
+        """The same rows with the tests of an earlier fit, which must be of the same kind."""
+        now = self.catalogue.family
+        if type(now) is not type(family) or not _has_tests_of(now, family):
+            raise ValueError(
+                "warm_start continues with the tests of the last fit, but splits, columns with "
+                "missing values, or levels of categories are others now; set warm_start=False."
+            )
+        return replace(self, catalogue=replace(self.catalogue, family=family))
+
+    def start_after(self, grown: BoostedTrees) -> StartingPoint:
         """Where these rows are in members that have been trained on them."""
+        family = self.catalogue.family
         if self.places is None:
             raise ValueError("warm_start continues with rows in memory only.")
         if max(1, int(self.folds.max()) + 1) != grown.n_members:
@@ -301,6 +312,16 @@ def _code_rows(
     places = kept.astype(np.int32)
     catalogue = Catalogue.from_rows(fitted, rows, places, tests, weights=weights)
     return catalogue, catalogue.encode_rows(rows, places)
+
+
+def _has_tests_of(now: trees.Family, earlier: trees.Family) -> bool:
+    """Whether tests of an earlier family that saw other rows mean the same."""
+    names = ("missing", "categorical", "levels", "n_levels")
+    return all(
+        np.array_equal(vars(now)[name], vars(earlier)[name], equal_nan=name == "levels")
+        for name in names
+        if name in vars(now)
+    )
 
 
 def _is_count(cv: Any) -> bool:

@@ -298,6 +298,15 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
             self.likelihood.check(values if counts is None else values[counts > 0.0])
         return BoostedTargets(values, np.zeros(n_rows))
 
+    def _check_targets_of(self, earlier: Self) -> None:
+        kind = likelihoods.StudentT if self.likelihood is None else type(self.likelihood)
+        if kind is not type(earlier.noise_.likelihood):
+            raise ValueError(
+                f"warm_start goes on with the likelihood of the last fit, "
+                f"{type(earlier.noise_.likelihood).__name__}, not with {kind.__name__}; set "
+                "warm_start=False to fit anew."
+            )
+
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
         return (n_rows,)
 

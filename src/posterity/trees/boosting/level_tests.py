@@ -27,6 +27,7 @@ from posterity.trees.families import binning
 _MOST_INDICATORS = 255
 _MOST_TABLES = 8  # along other columns, of a column and member
 _LEAST_EXCESS = 3.0  # of squares along other columns, in standard deviations
+_LEAST_NOISE = 0.01  # of all squares, where levels leave none: they may have few rows
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -169,8 +170,9 @@ class _LevelSteps:
         own = curvatures > 0.0
         total = float(np.sum(sums[own, 0] ** 2 / sums[own, 1]))
         rest = float(np.sum(weights[own])) - free - 1
-        noise = (total - squares) / rest if rest > 0.0 else total / max(float(np.sum(own)), 1.0)
-        excess = float(squares / max(noise, _TINY)) - free
+        all_of_it = max(total / max(float(np.sum(weights[own])), 1.0), _TINY)
+        noise = (total - squares) / rest if rest > 0.0 else all_of_it
+        excess = squares / max(noise, _LEAST_NOISE * all_of_it) - free
         size = float(np.sum(H) - np.sum(H**2) / max(float(np.sum(H)), _TINY))
         return cls(levels, weights, sums, excess / np.sqrt(2.0 * free), size / max(excess, _TINY))
 

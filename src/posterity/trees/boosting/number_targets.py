@@ -22,6 +22,7 @@ _OFFSET_STEPS = 50
 _CALLS_OF_STEP = 4  # parameters change slowly, and need not follow in every round of every member
 _WIDEST = 10.0  # log of how far the spread of a row may be from that of all
 _LEAST_INFORMATION = 1e-10
+_LEAST_TOLD = 0.1  # of the log of a spread, by a row: ten rows are a prior of unit precision
 
 
 @dataclass(eq=False)
@@ -129,7 +130,7 @@ class SpreadTargets(Objective):
 
     def fit_offset(self, weights: Array) -> Array:
         bounds = np.stack([self.likelihood.theta] * 2, axis=1)
-        bounds[0] += [-np.inf, np.inf]
+        bounds[0] += [-_WIDEST, _WIDEST]
         best = Constants(self.likelihood, bounds)
         best.follow(self.y, self.a, weights, _OFFSET_STEPS)
         return best.likelihood.theta[:1]
@@ -138,11 +139,17 @@ class SpreadTargets(Objective):
         return self.at(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
 
     def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
-        own = self.at(latents[:, 0])
-        return _as_columns(own.score(self.y, self.a)[1], own.information(self.a)[1])
+        away, own = latents[:, 0] - self.centre, self.at(latents[:, 0])
+        slopes = own.score(self.y, self.a)[1]
+        slopes = np.where((np.abs(away) >= _WIDEST) & (slopes * away > 0.0), 0.0, slopes)
+        return _as_columns(slopes, own.information(self.a)[1])
 
     def measure_row(self, curvatures: Array, weights: Array) -> float:
-        return _measure_mean_row(curvatures, weights)
+        """What a row tells in the mean, or more where rows tell next to nothing of a spread.
+
+        Counts that are nearly Poisson's have any large shape: steps would have no end.
+        """
+        return max(_measure_mean_row(curvatures, weights), _LEAST_TOLD)
 
     def at(self, eta: Array) -> likelihoods.Likelihood:
         """The likelihood with that log of the first parameter in each row."""
