@@ -324,13 +324,12 @@ class GPLVM(transformer.KernelTransformer):
         return fitted.model.place(Y, fitted.rows_seen.find_places(Y), path)
 
     def _plan(self) -> LatentPlan:
-        given = self.noise_variance
         if self.inference not in _INFERENCES:
             raise ValueError(f"inference={self.inference!r} must be one of {_INFERENCES}.")
         return LatentPlan(
             n_components=validation.check_count(self.n_components, "n_components"),
             kernel=None if self.kernel is None else self._get_kernel(),
-            noise_variance=None if given is None else models.check_noise(given),
+            noise_variance=models.check_noise(self.noise_variance),
             inference=self.inference,
             inducing_points=self._n_carriers(),
             back_kernel=self._back_kernel(),

@@ -164,7 +164,7 @@ class NormalProcess:
         if training.known_noise is not None:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
-            noise, limits = self.noise_variance, None
+            noise, limits = float(self.noise_variance), None
         elif self.earlier is not None:
             noise = float(np.clip(_one_of(self.earlier.learned_noise, output), low, high))
         return ProcessProblem(

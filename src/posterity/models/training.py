@@ -194,9 +194,11 @@ def refuse_noise_of_rows(noise_variance: Any) -> None:
         )
 
 
-def check_noise(noise_variance: float) -> float:
-    """Check a noise variance; zero means interpolation."""
+def check_noise(noise_variance: float | None) -> float | None:
+    """Check a noise variance; zero means interpolation, None that it is learned."""
     refuse_noise_of_rows(noise_variance)
+    if noise_variance is None:
+        return None
     if noise_variance == 0.0 and noise_variance is not False:
         return 0.0
     return validation.check_positive(noise_variance, "noise_variance")

@@ -350,7 +350,7 @@ class GaussianProcessRegressor(KernelRegressor):
                 return models.PartitionedTraining(partitions, merges), shape
             block = partitions.take_rows(np.arange(partitions.n_rows))
             X, y, sample_weight = block.X, block.y, block.sample_weight
-        learns_noise = self.noise_variance is None and noise_variance is None
+        learns_noise = models.check_noise(self.noise_variance) is None and noise_variance is None
         least = 2 if learns_noise or self._get_kernel().names else 1  # to learn parameters from
         rows, targets = self._check_training(X, y, reset=True, min_rows=least)
         if source is not None:
@@ -371,8 +371,7 @@ class GaussianProcessRegressor(KernelRegressor):
         if self.warm_start and models.is_fitted(self) and self._fitted.asked == asked:
             earlier = self._fitted
         if self.likelihood is None:
-            noise = None if self.noise_variance is None else models.check_noise(self.noise_variance)
-            model = noise, self.mean, self.inference, self.normalize_y
+            model = self.noise_variance, self.mean, self.inference, self.normalize_y
             search = self.n_restarts, self.max_iter, self.n_jobs, self.random_state, averages
             return NormalProcess(kernel, *model, self.shared_kernel, points, *search, earlier)
         return LatentProcess(
