@@ -41,6 +41,14 @@ PERMUTED = "columns permuted"
 GOAL = 1e-6
 NAMES = tuple(name for names in BY_ROOM.values() for name in names)
 COUNTS, POSITIVE = "GeneralizedLinearRegression", "GammaRegression"
+_BY_PLACE = "draws columns by their places, so that another order is another draw"
+_POSITIONS = "latent positions are too many to settle, and have several maxima"
+_DRAWING = [name for name in NAMES if name.startswith(("Random", "BoostedTrees"))]
+REASONS = {
+    **dict.fromkeys(_DRAWING, _BY_PLACE),
+    "LogitBoostClassifier": "equal gains of two columns go to the first",
+    **dict.fromkeys(("GPLVM", "HierarchicalGPLVM"), _POSITIONS),
+}
 NOTE = (
     "The largest difference between answers, over their spread on that set (of deviations: over "
     f"their size), and on how many sets it is above {GOAL:g}. Answers are means and standard "
@@ -212,7 +220,11 @@ def page(result: dict[str, Any]) -> str:
     lines += [f"{task['sets']} sets; kernels in use: {used}.", ""]
     heading = ["estimator", "answer", "kernels", "sets above", "columns", "sets above", "seconds"]
     rows = sorted(task["rows"], key=lambda row: -max(*row["kernels"], *row["columns"]))
-    return "\n".join([*lines, *report.table(heading, [_line(row) for row in rows]), ""])
+    above = {row["estimator"] for row in rows if max(*row["kernels"], *row["columns"]) > GOAL}
+    reasons = [f"- {name}: {REASONS.get(name, 'not explained')}." for name in sorted(above)]
+    return "\n".join(
+        [*lines, *report.table(heading, [_line(row) for row in rows]), "", *reasons, ""]
+    )
 
 
 def _line(row: dict[str, Any]) -> list[str]:

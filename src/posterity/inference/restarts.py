@@ -13,7 +13,6 @@ from posterity.inference import settling
 
 _COARSE_GAIN = 1e-4  # nats: valleys are long and flat, and more than this separates two of them
 _FINE_GAIN = 1e-7
-_NEWTON_VARIABLES = 300  # up to which a Hessian by differences takes no longer than a search
 
 
 def minimise_with_restarts(
@@ -47,7 +46,7 @@ def minimise_with_restarts(
     if best.converged:
         bottom = _search(value_and_gradient, best.x, max_iter, _FINE_GAIN)
         best = replace(bottom, n_iter=best.n_iter + bottom.n_iter)
-        if best.converged and len(best.x) <= _NEWTON_VARIABLES:
+        if best.converged:
             best = settling.settle_minimum(value_and_gradient, best)
     return optimize.optimum.warn_unless_converged(best), ends
 

@@ -18,7 +18,8 @@ from posterity import linalg, optimize
 from posterity.arrays import Array
 
 _DIFFERENCE = float(np.finfo(np.float64).eps) ** 0.5  # of a variable of size one
-_LITTLE = 1e-2
+_LITTLE = 1e-2  # of the slope at which a Hessian was found
+_MOST_VARIABLES = 300  # up to which a Hessian takes no longer than a search
 
 
 def settle_minimum(
@@ -28,8 +29,8 @@ def settle_minimum(
 ) -> optimize.Optimum:
     """The minimum by Newton's method from where a search ended; variables at a bound stay there.
 
-    The Hessian is one of differences of the gradient, an evaluation for each variable: for few of
-    them, of size one.
+    The Hessian is one of differences of the gradient, an evaluation for each variable, which should
+    be of size one. Where there are more than 300 the search ends as it did.
 
     Examples
     --------
@@ -41,7 +42,7 @@ def settle_minimum(
     """
     low, high = np.transpose(bounds) if bounds is not None else (-np.inf, np.inf)
     free = (found.x > low) & (found.x < high)
-    if not np.any(free):
+    if not 0 < np.count_nonzero(free) <= _MOST_VARIABLES:
         return found
     problem = _FreeVariables(value_and_gradient, found.x, free)
     with warnings.catch_warnings():
