@@ -69,9 +69,9 @@ def list_contenders(task: str, n_rows: int) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def score_rows(model: Any, X: Array, y: Array) -> Array:
+def score_rows(task: str, model: Any, X: Array, y: Array) -> Array:
     """Log-probabilities of new targets."""
-    if hasattr(model, "predict_proba"):
+    if task == "classes":
         P = boosted_models.predict_proba(model, X)[0]
         return np.log(np.maximum(P[np.arange(len(y)), y.astype(int)], 1e-15))
     if hasattr(model, "predict_dist"):
@@ -91,7 +91,7 @@ def measure(task: str, n: int, n_levels: int, effect: str, draws: int) -> dict[s
             if name == "indicators":
                 rows = np.column_stack([X, X[:, CATEGORY:] == np.arange(n_levels)])
             model = make().fit(rows[:n], y[:n])
-            found.setdefault(name, []).append(score_rows(model, rows[n:], y[n:]))
+            found.setdefault(name, []).append(score_rows(task, model, rows[n:], y[n:]))
             if name == "categories":
                 left_out.append(model.oob_log_score_)
     scores = {name: np.concatenate(own) for name, own in found.items()}

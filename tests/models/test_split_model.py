@@ -164,9 +164,9 @@ def test_where_no_row_can_be_held_out_it_is_said(model):
 
 
 @each(REGRESSORS)
-def test_one_row_is_predicted_and_constant_columns_give_the_mean(model):
-    one = fitted(model, [[1.0]], [3.0])
-    np.testing.assert_allclose(one.predict([[0.0]]), 3.0)
+def test_equal_rows_are_predicted_and_constant_columns_give_the_mean(model):
+    equal = fitted(model, [[1.0], [1.0]], [3.0, 3.0])
+    np.testing.assert_allclose(equal.predict([[0.0]]), 3.0)
     y = rows(model)[1]
     mean, std = fitted(model, np.ones((120, 2)), y).predict(np.zeros((1, 2)), return_std=True)
     np.testing.assert_allclose(mean, y.mean(), atol=0.2)

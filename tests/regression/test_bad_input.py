@@ -201,3 +201,21 @@ def test_chunks_and_targets_are_not_mixed():
     chunks = posterity.designs.Chunks.from_arrays(X, y)
     with pytest.raises(ValueError, match="bring their own"):
         LinearRegression().fit(chunks, y)
+
+
+@for_each(
+    "name",
+    [
+        "BoostedTreesRegressor",
+        "RandomFernRegressor",
+        "RandomForestRegressor",
+        "RandomTreeRegressor",
+    ],
+)
+def test_a_single_row_does_not_tell_how_far_others_lie_from_it(name):
+    model = getattr(posterity, name)()
+    with pytest.raises(ValueError, match=f"a minimum of 2 is required by {name}"):
+        model.fit([[1.0, 2.0, 3.0]], [5.0])
+    model.set_params(splits=posterity.trees.Function(len, len))
+    with pytest.raises(ValueError, match=f"a minimum of 2 is required by {name}"):
+        model.fit([[1.0, 2.0, 3.0]], [5.0])

@@ -10,7 +10,7 @@ from posterity.trees import Columns
 from posterity.trees.boosting import calibration, choices, members, objectives
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.grown import TreeRules
-from posterity.trees.boosting.member import BoostingPlan, Member
+from posterity.trees.boosting.member import BoostingPlan, Member, _draw_weights
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -202,3 +202,11 @@ def test_probabilities_are_means_over_uncertain_latents():
     np.testing.assert_allclose(epistemic, share, atol=0.05)
     alike = calibration.predict_log_probabilities(sure, np.column_stack([-a, a]) / 2.0, v / 2.0)
     np.testing.assert_allclose(alike[1], epistemic, atol=0.1)
+
+
+def test_bootstrap_weights_of_a_weight_are_those_of_repeated_rows():
+    """A sum of exponential numbers: equal in distribution, so not in each draw."""
+    weights = np.repeat([0.0, 1.0, 4.0], 4000)
+    drawn = _draw_weights(weights, BoostingPlan(1, 0.1), np.random.default_rng(0)).reshape(3, -1)
+    np.testing.assert_allclose(drawn.mean(axis=1), [0.0, 1.0, 4.0], rtol=0.1)
+    np.testing.assert_allclose(drawn.var(axis=1), [0.0, 1.0, 4.0], rtol=0.15)

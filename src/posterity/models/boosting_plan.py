@@ -271,7 +271,7 @@ def _sign_tests(model: Any, rows: BoostedRows, n_columns: int | None) -> NDArray
 
 def _sign_columns(model: Any, n_columns: int) -> NDArray[np.int8]:
     """1, 0 or -1 for each column."""
-    given, signs = model.monotonic_cst, np.zeros(n_columns, dtype=np.int8)
+    given, signs = model.monotonic_cst, np.zeros(n_columns, dtype=object)
     if isinstance(given, dict):
         for column, sign in given.items():
             signs[find_columns([column], "monotonic_cst", model)[0]] = sign
@@ -282,9 +282,12 @@ def _sign_columns(model: Any, n_columns: int) -> NDArray[np.int8]:
             f"monotonic_cst has shape {np.shape(given)}; give a sign for each of the {n_columns} "
             "columns, or a dict."
         )
-    if not np.all(np.isin(signs, (-1, 0, 1))):
-        raise ValueError("monotonic_cst must be 1, 0 or -1 for every column.")
-    return signs
+    for column, sign in enumerate(signs.tolist()):
+        if not isinstance(sign, numbers.Real) or sign not in (-1, 0, 1):
+            raise ValueError(
+                f"monotonic_cst is {sign!r} for column {column}; it must be 1, 0 or -1."
+            )
+    return signs.astype(np.int8)
 
 
 def _code_rows(

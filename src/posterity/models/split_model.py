@@ -6,7 +6,7 @@ import abc
 import math
 import numbers
 from collections.abc import Callable, Sized
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": mat
 
 class SplitModel(BaseEstimator):
     """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows."""
+
+    _least_rows: ClassVar[int] = 1  # of a fit
 
     splits: trees.Family | None
     column_gain_: Array | None
@@ -65,13 +67,19 @@ class SplitModel(BaseEstimator):
                 f"{type(self).__name__} takes rows in memory here; pass block.X of one of the "
                 "chunks at a time."
             )
+        least = self._least_rows if reset else 1
         if self._family().is_of_columns:
-            checked = validation.check_X(self, X, reset=reset, allow_missing=True)
+            checked = validation.check_X(self, X, reset=reset, min_rows=least, allow_missing=True)
             return np.ascontiguousarray(checked)
         if not isinstance(X, Sized):
             raise TypeError(f"X={X!r} has no length; pass rows, as an array or a list holds them.")
         if not len(X):
             raise ValueError("There are no rows in X; pass at least one.")
+        if len(X) < least:
+            raise ValueError(
+                f"X has {len(X)} row, while a minimum of {least} is required by "
+                f"{type(self).__name__}: one row does not tell how far others lie from it."
+            )
         return X
 
     def _check_learned(self, family: Any, tests: Any) -> None:

@@ -83,7 +83,9 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
         Number of tests tried in each round; a float is a fraction of the columns. None: all. A
         family without an end of tests draws this many once, before the first round.
     monotonic_cst : array-like of shape (D,) or dict, optional
-        1 or -1 where the location may only increase or decrease with a column, else 0.
+        1 or -1 where the location, which is ``activation``, may only increase or decrease with a
+        column, else 0. The mean of counts and of positive targets depends on what is open of the
+        location too, and may move against it, by less than 1 % in fits to 200 drawn rows.
     categorical_features : sequence of int, str or bool, optional
         Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
         a data frame. Trees separate a level from the others, and sets of levels by what members
@@ -164,6 +166,7 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
         page="trees",
     )
 
+    _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
 
     spread_trees_: BoostedTrees | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,8 @@ from posterity.trees import forests
 
 class ForestRegressor(models.ForestModel, Regressor):
     """A regressor whose prediction is a mixture of the normals in the leaves of its trees."""
+
+    _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
 
     forest_: forests.NormalForest
 

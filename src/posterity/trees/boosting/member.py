@@ -169,7 +169,9 @@ _NO_LEAVES = np.empty(0, dtype=np.int32)  # rows need not be held once they have
 def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) -> Array:
     """How often rows count in the choice of tests, in one round."""
     drawn = weights
-    if plan.bootstrap > 0.0:
+    if plan.bootstrap == 1.0 and np.any(weights > 1.0):
+        drawn = rng.standard_gamma(weights)  # a row of weight w is w rows, with a draw for each
+    elif plan.bootstrap > 0.0:
         drawn = drawn * rng.standard_exponential(len(weights)) ** plan.bootstrap
     if plan.subsample < 1.0:
         drawn = drawn * (rng.random(len(weights)) < plan.subsample)

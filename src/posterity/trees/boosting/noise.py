@@ -48,7 +48,9 @@ class Noise:
         Locations may have more variance, in units of their own.
         """
         own = self._at(eta)
-        return own.predict(a, self._open(own, a, variances) + more)
+        variance = self._open(own, a, variances) + more
+        # Without a spread of its own, variance is learned from scatter about exp(a), the mean.
+        return own.predict(a if own.names else a - 0.5 * variance, variance)
 
     def find_variance(
         self, a: Array, variances: Array, eta: Array | None, more: Array | float = 0.0
@@ -141,6 +143,9 @@ class HeldOutNoise:
             fit = rows.move(shift).fit_coverage(own)
             own, shift = _shift_first(own, fit), shift + fit
         rows = rows.move(shift)
+        if not own.names:
+            excess = rows.measure_excess(own, n_members)
+            return Noise(own, shift, excess / open_variance if open_variance > 0.0 else 0.0)
         lost = rows.measure_loss(own, open_variance)
         share = 1.0 / n_members if np.isfinite(rows.second).any() else 1.0
         power = rows.find_power(own) if self.has_spread else 0.0
@@ -235,6 +240,26 @@ class _SpreadRows:
             else:
                 outer = middle
         return outer
+
+    def measure_excess(self, likelihood: likelihoods.Likelihood, n_members: int) -> float:
+        """Scatter about the mean of members beyond that of the likelihood, in units of the latter.
+
+        Half of what the mean of two members has less than one is the members' own; of this, one
+        part in their number remains.
+        """
+
+        def excess(a: Array, rows: NDArray[np.bool_]) -> float:
+            y, w = self.y[rows], self.weights[rows]
+            squares = likelihood.d1(y, a[rows]) ** 2 / likelihood.information(a[rows])[0]
+            return float(np.average(squares, weights=w)) - 1.0
+
+        every, both = np.full(len(self.a), True), np.isfinite(self.second)
+        one, members = excess(self.a, every), 0.0
+        if both.any():
+            members = 2.0 * (excess(self.a, both) - excess(0.5 * (self.a + self.second), both))
+            members = float(np.clip(members, 0.0, max(one, 0.0)))
+            one -= members * (1.0 - 1.0 / n_members)
+        return max(one, 0.0)
 
     def measure_loss(self, likelihood: likelihoods.Likelihood, open_variance: float) -> float:
         """What part of the noise about a single member is that of the member.
