@@ -317,9 +317,7 @@ def test_without_dask_it_says_what_to_install(at, monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])
-def test_an_address_where_nobody_answers_is_told_and_the_client_is_closed(
-    at, monkeypatch, address
-):
+def test_an_address_where_nobody_answers_is_told_and_the_client_is_closed(at, monkeypatch, address):
     distributed = pytest.importorskip("distributed")
     made = []
     start = distributed.Client.start
