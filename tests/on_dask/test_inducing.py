@@ -152,6 +152,17 @@ def test_what_is_learned_and_chosen_is_that_of_memory():
     assert other.irrelevant_inputs_ == one.irrelevant_inputs_
 
 
+@pytest.mark.usefixtures("few")
+def test_noise_that_points_cannot_resolve_is_lifted_as_in_memory():
+    rows = data(300, least=1)
+    f = np.sin(2.0 * rows.X[:, 0]) + 0.5 * np.cos(3.0 * rows.X[:, 1])  # without noise
+    exact = dask_rows.Rows(rows.X, f, rows.sample_weight)
+    kernel = kernels.Scaled(kernels.RBF(ard=True))
+    one, other = both(GaussianProcessRegressor(kernel, inducing_points=12, max_iter=3), exact)
+    assert_same(one, other, rows.X[:20], rtol=1e-5)
+    assert other.evidence_gap_ < 2.0 * rows.sample_weight.sum()
+
+
 def test_a_sample_shows_a_search_what_all_rows_show_it(monkeypatch):
     rows = data(weighted=False)
     kernel = kernels.Scaled(kernels.RBF(ard=True))
@@ -171,6 +182,7 @@ def test_a_sample_of_repeated_rows_holds_each_once():
     assert len(np.unique(other.X_train_, axis=0)) == len(other.X_train_)
 
 
+@pytest.mark.filterwarnings("ignore:The inducing points leave")  # few suffice here
 @pytest.mark.usefixtures("few")
 def test_nothing_of_dask_is_left(tmp_path):
     rows = data()
@@ -204,6 +216,7 @@ def test_what_comes_back_does_not_grow_with_the_rows(monkeypatch):
     assert largest[1] < FEW * 4 * 8 + 2000  # the sample is the largest
 
 
+@pytest.mark.filterwarnings("ignore:The inducing points leave")  # few suffice here
 @pytest.mark.usefixtures("few")
 def test_worker_processes_find_the_same(client):
     rows = data()

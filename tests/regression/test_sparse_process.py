@@ -41,6 +41,7 @@ def test_points_at_every_row_are_the_exact_process():
     np.testing.assert_allclose(sparse.predict_cov(X[:9]), exact.predict_cov(X[:9]), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:The inducing points leave")  # few suffice here
 def test_the_exact_evidence_lies_within_the_gap():
     X, y = data()
     exact = GaussianProcessRegressor(KERNEL, 0.01).fit(X, y)
@@ -52,11 +53,56 @@ def test_the_exact_evidence_lies_within_the_gap():
     assert exact.evidence_gap_ == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:The inducing points leave")  # few suffice here
 def test_more_points_lose_less():
     X, y = data()
     bounds = [fixed(m).fit(X, y).log_evidence_ for m in (3, 9, 27)]
     assert bounds == sorted(bounds)
     assert bounds[-1] > bounds[0] + 1.0
+
+
+def smooth(n):
+    """A function without noise, and rows that are kept."""
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, size=(n + 500, 3))
+    W = np.random.default_rng(1).normal(size=(3, 2)) * 0.6
+    y = np.sin(X @ W[:, 0]) + 0.5 * np.cos(1.5 * X @ W[:, 1])
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+@for_each("noise", [0.0, 1e-3])
+def test_little_noise_is_covered_and_more_points_raise_the_bound(noise):
+    X, y, X_new, y_new = smooth(300)
+    rng = np.random.default_rng(2)
+    bounds = []
+    for points in (15, 30, 80):
+        model = GaussianProcessRegressor(
+            kernels.Scaled(kernels.RBF(ard=True)), inducing_points=points
+        ).fit(X, y + noise * rng.normal(size=300))
+        low, high = model.predict_dist(X_new).interval(0.9)
+        new = y_new + noise * rng.normal(size=500)
+        assert np.mean((low <= new) & (new <= high)) > 0.85
+        assert model.evidence_gap_ < 300
+        bounds.append(model.log_evidence_)
+    assert bounds == sorted(bounds)
+
+
+def test_points_that_leave_more_than_the_noise_are_told_with_the_cure():
+    X, y, _, _ = smooth(300)
+    model = GaussianProcessRegressor((2.0 * kernels.RBF(1.0)).fixed(), 1e-4, inducing_points=15)
+    with pytest.warns(UserWarning, match="Use more inducing_points") as told:
+        model.fit(X, y)
+    assert told[0].filename == __file__
+    assert model.evidence_gap_ > 600
+    model.set_params(noise_variance=None).fit(X, y)  # which is learned, and warns of nothing
+
+
+def test_rows_that_points_do_not_reach_are_told():
+    X, y, _, _ = smooth(300)
+    model = GaussianProcessRegressor(kernels.Scaled(kernels.RBF()), inducing_points=60)
+    model.fit(0.2 * X[:150], y[:150])
+    with pytest.warns(UserWarning, match="fit all rows again") as told:
+        model.partial_fit(X[150:], y[150:])
+    assert told[0].filename == __file__
 
 
 def test_learned_parameters_are_those_of_the_exact_process():
@@ -158,6 +204,7 @@ def test_a_fit_without_points_forgets_those_of_an_earlier_one():
     assert model.evidence_gap_ == 0.0
 
 
+@pytest.mark.filterwarnings("ignore:The inducing points leave")  # few suffice here
 def test_leave_one_out_needs_the_exact_process():
     X, y = data(30)
     with pytest.raises(TypeError, match="inducing_points=None"):

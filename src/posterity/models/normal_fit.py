@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,7 @@ from posterity.models.search_report import SearchReport
 from posterity.models.training import Training, make_query_noise
 
 JITTER = 1e-10  # of the mean prior variance, where there is no noise: a millionth of values
+_MOST_GAP = 10.0  # nats a target; at the noise of the largest bound it is below one
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -96,6 +98,8 @@ class NormalFit:
         jitter = (0.0 if np.any(learned_noise) else posterior.noise_variance) * scale2
         parts = getattr(posterior, "parts", (posterior,))
         points = [part.Z for part in parts if isinstance(part, InducingPosterior)]
+        if points:
+            _check_gap(posterior, training.total_weight * len(scale2))
         jacobian = training.total_weight * float(np.sum(np.log(targets.scale)))
         return cls(
             kernel,
@@ -243,6 +247,22 @@ class NormalFit:
     def _shape(self, values: Any) -> Any:
         """(n, K), or (n,) where the target was one-dimensional."""
         return values[:, 0] if self.single_output else values
+
+
+def _check_gap(posterior: InducingPosterior | SeparateOutputs, n_targets: float) -> None:
+    """Warn where inducing points leave so much of the function that the noise cannot stand for it.
+
+    The gap is about half the variance left at each target, in units of the noise.
+    """
+    if posterior.gap > _MOST_GAP * n_targets:
+        warnings.warn(
+            "The inducing points leave more of the function than the noise accounts for: the log "
+            f"evidence of the exact process may lie {posterior.gap:.3g} above its lower bound, "
+            f"{posterior.gap / n_targets:.2g} for each target, and predictions may be too sure. "
+            "Use more inducing_points, and let noise_variance be learned or make it larger; after "
+            "partial_fit, fit all rows again.",
+            stacklevel=6,
+        )
 
 
 def _draw_functions(

@@ -122,8 +122,8 @@ class GaussianProcessRegressor(KernelRegressor):
         Where the function is carried, with ``inducing_points``.
     evidence_gap_ : float
         With ``inducing_points``: the log evidence of the exact process lies at most this much above
-        ``log_evidence_``. A small gap proves enough points; a large one proves nothing. Without: 0.
-        Not set with a likelihood.
+        ``log_evidence_``. A small gap proves enough points; ten for each target is a warning, to
+        use more points or more noise. Without points: 0. Not set with a likelihood.
     posterior_ : ProcessPosterior, InducingPosterior, PosteriorMixture or SeparateOutputs
         The conditioned process; where predictions are averaged, at every point of the average.
     target_center_, target_scale_ : array of shape (K,)

@@ -169,7 +169,59 @@ def test_a_sample_is_searched_and_the_bound_is_of_all_rows(wave):
     whole = inducing_search.maximise_inducing_bound(wave, 12, rng=seeded())
     assert learned.optimum.value == pytest.approx(whole.optimum.value, abs=0.1)
     search = inducing_search._Search(sample, held, moving=True)
-    theta, Z = learned.optimum.x, search.choose_points(learned.optimum.x, 5)
+    Z = search.choose_points(learned.optimum.x, 5)
     assert np.isin(Z, sample.X).all()
-    of_all = bound.compute_bound(*wave.unpack_parameters(theta), held, Z)[0]
-    assert search.value(theta, Z) == pytest.approx(of_all)
+
+
+@pytest.fixture
+def smooth(rng):
+    """A function without noise, which a process without points learns to within rounding."""
+    X = rng.uniform(-2.0, 2.0, size=(300, 3))
+    slow = X @ np.array([[0.9, 0.3], [-0.2, 0.8], [0.4, -0.5]])
+    f = np.sin(slow[:, :1]) + 0.5 * np.cos(1.5 * slow[:, 1:])
+    return problem(X, f, kernels.Scaled(kernels.RBF(ard=True)), noise_bounds=(1e-8, 10.0))
+
+
+def test_more_points_never_lower_the_bound_of_a_function_without_noise(smooth):
+    bounds = []
+    for points in (15, 30, 80):
+        learned = inducing_search.maximise_inducing_bound(smooth, points, rng=seeded())
+        bounds.append(evidence(smooth, learned))
+        held = HeldRows(smooth.X, smooth.observations)
+        terms = bound.sum_terms(learned.kernel, learned.noise_variance, held, learned.Z)
+        others = learned.noise_variance * np.logspace(-4.0, 4.0, 33)
+        best = max(terms.with_noise(noise).log_bound() for noise in others)
+        assert bounds[-1] > best - 1e-2 * 300
+    assert bounds == sorted(bounds)
+    assert bounds[0] > 0.0
+
+
+def test_noise_is_no_smaller_than_what_points_leave(smooth):
+    theta, Z = np.log([1.0, 1.0, 1.0, 1.0, 1e-8]), smooth.X[:30]
+    search = inducing_search._Search(smooth, HeldRows(smooth.X, smooth.observations), moving=False)
+    lifted, value = search.lift_noise(theta, Z)
+    kernel, noise = smooth.unpack_parameters(lifted)
+    left = 1.0 - np.sum(kernel(smooth.X, Z).T * np.linalg.solve(kernel(Z), kernel(Z, smooth.X)), 0)
+    assert noise == pytest.approx(np.mean(left), rel=1e-4)
+    assert value == pytest.approx(bound.compute_bound(kernel, noise, search.observed, Z)[0])
+
+
+def test_noise_is_lifted_by_weights_as_by_repetitions(smooth):
+    theta, Z = np.log([1.0, 1.0, 1.0, 1.0, 1e-8]), smooth.X[:30]
+    w = 1.0 + np.arange(300) % 3
+    weighted = Observations.from_targets(smooth.observations.Y, weights=w)
+    often = np.repeat(np.arange(300), w.astype(int))
+    repeated = Observations.from_targets(smooth.observations.Y[often])
+    one, other = (
+        inducing_search._Search(smooth, held, moving=False).lift_noise(theta, Z)
+        for held in (HeldRows(smooth.X, weighted), HeldRows(smooth.X[often], repeated))
+    )
+    np.testing.assert_allclose(one[0], other[0], rtol=1e-9)
+    assert one[1] == pytest.approx(other[1])
+
+
+def test_noise_that_points_can_resolve_stays(wave):
+    search = inducing_search._Search(wave, HeldRows(wave.X, wave.observations), moving=True)
+    theta = np.log([1.0, 1.0, 0.01])
+    lifted, _ = search.lift_noise(theta, wave.X[::10])
+    np.testing.assert_array_equal(lifted, theta)

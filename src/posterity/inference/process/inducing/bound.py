@@ -59,9 +59,20 @@ def compute_bound(
     (-10.31, (2,), (5, 1))
     """
     with linalg.threads.limit_threads(len(Z)):
-        summary = rows.BoundTerms.sum_rows(InducingNoise(kernel, noise_variance, Z), observed)
+        summary = sum_terms(kernel, noise_variance, observed, Z)
         theta, points = summary.compute_gradients()
         return summary.log_bound(), np.append(theta, summary.noise_slope()), points
+
+
+def sum_terms(
+    kernel: kernels.Kernel, noise_variance: float, observed: ObservedRows, Z: Any
+) -> rows.BoundTerms:
+    """What the bound is made of, at this noise and any other; one pass over the rows.
+
+    The arguments are those of :func:`compute_bound`.
+    """
+    with linalg.threads.limit_threads(len(Z)):
+        return rows.BoundTerms.sum_rows(InducingNoise(kernel, noise_variance, Z), observed)
 
 
 def condition_on_points(
@@ -69,7 +80,7 @@ def condition_on_points(
 ) -> InducingPosterior:
     """The posterior of the function given the rows, as far as the inducing points carry it.
 
-    The arguments are those of :func:`bound`.
+    The arguments are those of :func:`compute_bound`.
 
     Examples
     --------
@@ -82,7 +93,7 @@ def condition_on_points(
     (0.83, 0.005)
     """
     with linalg.threads.limit_threads(len(Z)):
-        s = rows.BoundTerms.sum_rows(InducingNoise(kernel, noise_variance, Z), observed)
+        s = sum_terms(kernel, noise_variance, observed, Z)
         return InducingPosterior(kernel, Z, s.L, s.L_B, s.m, s.log_bound(), s.gap())
 
 

@@ -7,7 +7,7 @@ B = I + A A^T = L_B L_B^T, y = S Y the whitened targets, m = B^-1 A y.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,6 +62,19 @@ class BoundTerms:
         sums = observed.sum_terms(_Sums(carrier, factor), len(carrier.Z))
         return cls(carrier, observed, factor, *sums)
 
+    def with_noise(self, noise_variance: float) -> BoundTerms:
+        """The sums at another noise variance: all that depends on it is a factor."""
+        ratio = self.carrier.noise_variance / noise_variance
+        return replace(
+            self,
+            carrier=replace(self.carrier, noise_variance=noise_variance),
+            AAt=ratio * self.AAt,
+            Ay=ratio * self.Ay,
+            squares=ratio * self.squares,
+            prior=ratio * self.prior,
+            log_noise=self.log_noise - self.observed.n_rows * math.log(ratio),
+        )
+
     @cached_property
     def L_B(self) -> DeviceArray:
         """The lower factor of B, (M, M)."""
@@ -81,6 +94,13 @@ class BoundTerms:
     def residual_trace(self) -> float:
         """The trace t of K - Q, the prior variance that u does not carry, in units of the noise."""
         return self.prior - _trace(self.AAt)
+
+    @property
+    def left_variance(self) -> float:
+        """The prior variance of a row that u does not carry, averaged over all that count."""
+        o, noise = self.observed, self.carrier.noise_variance
+        _, apart = o.log_apart(noise)
+        return noise * self.residual_trace / (o.n_rows - 2.0 * apart / o.n_outputs)
 
     def log_bound(self) -> float:
         """log N(Y | 0, Q + s) - t / 2 of each output.  [TI 9]"""

@@ -94,7 +94,8 @@ def maximise_inducing_bound(
     if isinstance(points, int | np.integer):
         theta, Z, best = search.with_choice(coarse.optimum.x, int(points), max_iter)
     else:
-        theta, Z, best = search.climb(coarse.optimum.x, points, max_iter)
+        start, _ = search.lift_noise(coarse.optimum.x, points)
+        theta, Z, best = search.climb(start, points, max_iter)
     kernel, noise = problem.unpack_parameters(theta)
     return LearnedPoints(kernel, noise, Z, best, coarse.probes)
 
@@ -112,16 +113,18 @@ class _Search:
     ) -> tuple[Array, Any, optimize.Optimum]:
         """Climb in rounds, each from the better of fresh points and those that have moved."""
         Z = self.choose_points(theta, n_points)
+        theta, _ = self.lift_noise(theta, Z)
         left = max_iter
         while left > _ROUND:
             theta, Z, best = self.climb(theta, Z, _ROUND)
             left -= _ROUND
             fresh = self.choose_points(theta, n_points)
-            if self.value(theta, fresh) <= -best.value:
+            lifted, value = self.lift_noise(theta, fresh)
+            if value <= -best.value:
                 if best.converged:
                     return theta, Z, best
                 break
-            Z = fresh
+            theta, Z = lifted, fresh
         return self.climb(theta, Z, left)
 
     def choose_points(self, theta: Array, n_points: int) -> Any:
@@ -131,12 +134,20 @@ class _Search:
         indices = selection.select_greedily(total, X, n_points)
         return kernels.rows.select_rows(X, indices)
 
-    def value(self, theta: Array, Z: Any) -> float:
-        """The bound, and the prior of the noise."""
-        kernel, noise = self.problem.unpack_parameters(theta)
-        total = self.problem.add_mean_prior(kernel)
-        bound = inducing.condition_on_points(total, noise, self.observed, Z).log_evidence
-        return bound + self.problem.log_prior(theta)[0]
+    def lift_noise(self, theta: Array, Z: Any) -> tuple[Array, float]:
+        """Theta with noise no smaller than the variance that Z leaves; the bound, with the prior.
+
+        What points do not carry is noise to the bound, which falls as the inverse of a smaller one.
+        Noise that was learned without points may be smaller by orders of magnitude, and a climb
+        that starts there does not find its way out.
+        """
+        p = self.problem
+        kernel, noise = p.unpack_parameters(theta)
+        terms = inducing.sum_terms(p.add_mean_prior(kernel), noise, self.observed, Z)
+        if p.noise_bounds is not None and terms.left_variance > noise:
+            lifted = min(terms.left_variance, p.noise_bounds[1])
+            terms, theta = terms.with_noise(lifted), np.append(theta[:-1], np.log(lifted))
+        return theta, terms.log_bound() + p.log_prior(theta)[0]
 
     def climb(self, theta: Array, Z: Any, max_iter: int) -> tuple[Array, Any, optimize.Optimum]:
         """L-BFGS from there."""
