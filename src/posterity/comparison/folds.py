@@ -41,6 +41,7 @@ class Fold:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
+    together: NDArray[np.intp] | None = None  # equal for training rows of the same group
     with_missing: "Fold | None" = (
         None  # the same rows with missing numbers as nan, if there are any
     )
@@ -264,6 +265,7 @@ def _encode_rows(
         encoder.blocks(),
         clusters,
         _encode_groups(train, test, schema.groups),
+        None if schema.groups is None else roles.number_groups(train[schema.groups]),
     )
 
 

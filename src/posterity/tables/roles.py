@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from posterity.arrays import Array
 from posterity.tables import dates, frames, texts
@@ -103,6 +106,48 @@ def number_groups(cells: pl.Series) -> NDArray[np.intp]:
     alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(np.count_nonzero(alone))
     return codes
+
+
+def fit_with_groups(estimator: Any, X: Any, y: Any, groups: ArrayLike | None) -> Any:
+    """Fit a copy of an estimator, and tell it the group of each row if it asks for groups.
+
+    Estimators that judge themselves by rows which they leave out, such as forests and boosted
+    trees, then leave out whole groups. The last step of a pipeline is told, too.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not changed.
+    X, y : array-like
+        Training rows and their targets.
+    groups : array-like of shape (N,), optional
+        Group of each row; None if rows do not depend on each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomForestRegressor, tables
+    >>> patient = np.repeat(np.arange(30), 3)
+    >>> X, y = np.random.default_rng(0).normal(size=(30, 2))[patient], np.sin(patient)
+    >>> forest = RandomForestRegressor(20, random_state=0)
+    >>> for groups in (None, patient):
+    ...     fitted = tables.fit_with_groups(forest, X, y, groups)
+    ...     print(fitted.predict_dist(X).variance().mean().round(1))
+    0.1
+    0.7
+    """
+    name = find_groups_parameter(estimator)
+    given = {} if groups is None or name is None else {name: groups}
+    return clone(estimator).fit(X, y, **given)
+
+
+def find_groups_parameter(estimator: Any) -> str | None:
+    """Return the parameter of ``fit`` that takes the group of each row; None if there is none."""
+    if isinstance(estimator, Pipeline):
+        step, last = estimator.steps[-1]
+        inner = find_groups_parameter(last)
+        return None if inner is None else f"{step}__{inner}"
+    return "groups" if has_fit_parameter(estimator, "groups") else None
 
 
 def read_positions(frame: pl.DataFrame, column: Column) -> Array:
