@@ -9,8 +9,9 @@ from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
 import posterity
-from posterity import regression, tables
-from posterity.comparison import stacking
+from posterity import comparison, regression, tables
+from posterity.comparison import folds, stacking
+from posterity.persistence import upgrades
 
 SEEN = []
 
@@ -104,3 +105,60 @@ def test_on_dask_models_that_need_the_groups_refuse_rows_without_them(tmp_path):
     assert rows.fit_estimator(regression.LinearRegression()).n_rows_ == 40
     with pytest.raises(tables.TableError, match="--group needs the table in memory"):
         rows.fit_estimator(regression.RandomForestRegressor())
+
+
+def wards():
+    """Patients are numbered from 0 in every ward, so that only both columns tell them apart."""
+    rng = np.random.default_rng(1)
+    ward, patient = (part.ravel() for part in np.indices((4, 6)).repeat(5, axis=-1))
+    x = rng.normal(size=120)
+    y = 2.0 * rng.normal(size=(4, 6))[ward, patient] + x + 0.3 * rng.normal(size=120)
+    return pl.DataFrame({"ward": [f"w{k}" for k in ward], "patient": patient, "x": x, "y": y})
+
+
+def test_a_group_is_a_combination_of_the_values_of_several_columns():
+    table = wards()
+    both = table["ward"].to_numpy() + table["patient"].cast(pl.String).to_numpy()
+    schema = tables.infer(table, "y", groups=("ward", "patient"), keep=["patient"])
+    holdout = comparison.Holdout.from_schema(schema)
+    for fold in folds.split_table(table, schema, holdout).folds:
+        inside = set(both[fold.rows])
+        assert len(fold.rows) == 5 * len(inside)
+        assert len(np.unique(fold.clusters)) == len(inside)
+        assert len(np.unique(fold.together)) == 24 - len(inside)
+    assert [column.name for column in schema.inputs] == ["ward", "patient", "x"]
+    dropped = tables.infer(table, "y", groups=("ward", "patient"), drop=["patient"])
+    assert [column.name for column in dropped.inputs] == ["ward", "x"]
+
+
+def test_models_of_groups_know_combinations_and_are_saved(tmp_path):
+    table = wards()
+    found = posterity.compare(
+        table, "y", models=["linear-groups"], groups=("ward", "patient"), drop=["patient"], folds=3
+    )
+    assert found.comparison.scope == "for rows of a new combination of 'ward' and 'patient'"
+    model = found.best
+    assert len(model.groups_.levels) == 24
+    known, new = table[:1], table[:1].with_columns(patient=pl.lit(77))
+    stated = [model.predict_dist(one).variance().item() for one in (known, new)]
+    assert stated[1] > 4.0 * stated[0]
+    posterity.save(model, tmp_path / "model.posterity")
+    again = posterity.load(tmp_path / "model.posterity")
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    found.report(tmp_path / "report.html")
+    assert "ward and patient" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_files_of_one_column_of_groups_are_read():
+    assert upgrades.upgrade("tables.GroupPart", {"name": "who", "levels": ("a", "b")}) == {
+        "columns": ("who",),
+        "levels": ("a", "b"),
+    }
+    for before, now in [({"groups": "who"}, ("who",)), ({"groups": None}, ()), ({}, ())]:
+        assert upgrades.upgrade("tables.Schema", before)["groups"] == now
+
+
+def test_combinations_that_are_too_few_are_counted():
+    table = {"a": [0, 1] * 10, "b": [2, 3] * 10, "x": range(20), "y": np.arange(20.0) ** 2}
+    with pytest.raises(tables.TableError, match="combination of 'a' and 'b' has 2 groups, fewer"):
+        posterity.compare(table, "y", groups=("a", "b"), keep=["a", "b"])

@@ -150,10 +150,9 @@ class TableModel(BaseEstimator):
         """Learn the groups, if the estimator sees them."""
         if self.view == "plain":
             return None
-        if self.schema_.groups is None:
+        if not self.schema_.groups:
             raise TableError("This model needs the group of each row; name its column (--group).")
-        frames.require_columns(rows, (self.schema_.groups,))
-        return GroupPart.from_cells(rows[self.schema_.groups])
+        return GroupPart.from_rows(rows, self.schema_.groups)
 
     def _find_groups(
         self, table: pl.DataFrame, groups: ArrayLike | None, kept: NDArray[np.bool_]
@@ -162,11 +161,9 @@ class TableModel(BaseEstimator):
         if groups is not None:
             numbers = models.check_groups(groups, len(kept))
             return None if numbers is None else numbers[kept]
-        name = self.schema_.groups
-        if name is None or find_groups_parameter(self.estimator) is None:
+        if not self.schema_.groups or find_groups_parameter(self.estimator) is None:
             return None
-        frames.require_columns(table, (name,))
-        return number_groups(table[name])[kept]
+        return number_groups(table, self.schema_.groups)[kept]
 
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
@@ -177,9 +174,7 @@ class TableModel(BaseEstimator):
         """Append the number of the group of each row, if the estimator sees it."""
         if self.groups_ is None:
             return X
-        table, name = frames.as_frame(frame), self.groups_.name
-        frames.require_columns(table, (name,))
-        return np.column_stack([X, self.groups_.encode(table[name])])
+        return np.column_stack([X, self.groups_.encode(frames.as_frame(frame))])
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.
