@@ -162,3 +162,40 @@ def test_combinations_that_are_too_few_are_counted():
     table = {"a": [0, 1] * 10, "b": [2, 3] * 10, "x": range(20), "y": np.arange(20.0) ** 2}
     with pytest.raises(tables.TableError, match="combination of 'a' and 'b' has 2 groups, fewer"):
         posterity.compare(table, "y", groups=("a", "b"), keep=["a", "b"])
+
+
+@for_each(("task", "n_rows"), [("regression", 20_000), ("classification", 20_000)])
+def test_models_of_groups_compete_on_many_rows(task, n_rows):
+    found = comparison.candidates(task, n_rows, 5, role="groups")
+    of_groups = {one.name: one for one in found if one.view == "groups"}
+    assert set(of_groups) == {"linear-groups", "process-groups"}
+    for one in of_groups.values():
+        assert not one.left_out
+        assert one.estimator.inducing_points is not None
+    assert not [one for one in comparison.candidates(task, n_rows, 5) if one.view == "groups"]
+
+
+def test_a_model_of_groups_that_is_left_out_is_said():
+    found = comparison.candidates("regression", 50_000, 5, role="groups")
+    (left,) = [one for one in found if one.left_out]
+    assert left.name == "process-groups"
+    asked = comparison.candidates("regression", 50_000, 5, names=["process-groups"], role="groups")
+    assert not asked[0].left_out
+    table = measurements(8, 3)
+    schema = tables.infer(table, "y", groups="who")
+    linear = comparison.candidates("regression", 24, 3, names=["linear"])
+    ranked = comparison.compare(table, schema, (*linear, left), folds=3)
+    assert [(one.name, "name it with --models" in one.why) for one in ranked.skipped] == [
+        ("process-groups", True)
+    ]
+
+
+def test_many_rows_of_groups_by_inducing_points_cover_new_groups():
+    table = measurements(80, 20)
+    schema = tables.infer(table, "y", groups="who")
+    (one,) = comparison.candidates("regression", 1_600, 3, names=["linear-groups"], role="groups")
+    assert one.estimator.inducing_points is not None
+    model = tables.TableModel(one.estimator, schema, one.view).fit(table)
+    new = measurements(80, 20, seed=1).with_columns(who=pl.concat_str(pl.lit("n"), "who"))
+    low, high = model.predict_interval(new)
+    assert 0.8 < np.mean((low <= new["y"].to_numpy()) & (new["y"].to_numpy() <= high)) < 0.98
