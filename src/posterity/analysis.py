@@ -30,7 +30,7 @@ def compare(
     models: Models = None,
     task: tables.Task | None = None,
     time: str | None = None,
-    groups: str | None = None,
+    groups: str | Sequence[str] = (),
     blocks: Sequence[str] = (),
     gap: int | str | None = None,
     folds: int = 5,
@@ -55,8 +55,9 @@ def compare(
         None: inferred from the target.
     time : str, optional
         Column that orders the rows: models are fitted to earlier rows and scored on later ones.
-    groups : str, optional
-        Column with the group of each row, such as a patient: whole groups are held out.
+    groups : str or sequence of str
+        Column with the group of each row, such as a patient: whole groups are held out. A group
+        of several columns is a combination of their values.
     blocks : sequence of two str
         Columns with the coordinates of the rows: whole regions are held out.
     gap : int or str, optional

@@ -208,3 +208,16 @@ def test_a_wrong_table_ends_in_a_model_or_a_sentence(run, at, seed):
     assert result.exit_code in (0, 3, 4)
     assert "Traceback" not in result.output
     assert isinstance(result.exception, SystemExit | None)
+
+
+def test_a_group_is_named_by_several_columns_with_commas(run, at):
+    rng = np.random.default_rng(0)
+    ward, patient = (part.ravel() for part in np.indices((4, 6)).repeat(3, axis=-1))
+    table = {"ward": ward, "patient": patient, "x": rng.normal(size=72), "y": rng.normal(size=72)}
+    pl.DataFrame(table).write_csv("wards.csv")
+    output = run(f"compare wards.csv -t y --group ward,patient {FASTEST}").output
+    assert "a new combination of 'ward' and 'patient'" in " ".join(output.split())
+    assert "--group ward,patient" in (at / "report.html").read_text("utf-8")
+    pl.DataFrame(table).rename({"ward": "a,b"}).write_csv("commas.csv")
+    output = run("compare", "commas.csv", "-t", "y", "--group", "a,b", *FASTEST.split()).output
+    assert "for rows of a new 'a,b'" in " ".join(output.split())

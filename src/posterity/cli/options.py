@@ -188,8 +188,9 @@ Group = Annotated[
     str | None,
     typer.Option(
         "--group",
-        metavar="COLUMN",
-        help="Column with the group of each row, such as a patient: whole groups are held out.",
+        metavar="COLUMN[,COLUMN...]",
+        help="Column with the group of each row, such as a patient: whole groups are held out. A "
+        "group of several columns is a combination of their values.",
         rich_help_panel=_DEPENDENCE,
         show_default=False,
     ),

@@ -176,11 +176,18 @@ def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
         drop=request.drop,
         keep=request.keep,
         time=request.time,
-        groups=request.group,
+        groups=_split_columns(frame, request.group),
         blocks=tuple(request.blocks.split(",")) if request.blocks else (),
         exact=request.exact,
         missing=request.missing,
     )
+
+
+def _split_columns(frame: pl.DataFrame, names: str | None) -> tuple[str, ...]:
+    """Return columns that are separated by commas, or the one whose name contains commas."""
+    if not names:
+        return ()
+    return (names,) if names in frame.columns else tuple(names.split(","))
 
 
 def choose_candidates(

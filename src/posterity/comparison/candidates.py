@@ -11,6 +11,7 @@ from posterity.comparison.holdout import HoldoutKind
 from posterity.comparison.members import Member, Size, Target, View
 
 ALL = "all"
+_LONG = "takes long on so many rows or columns; name it with --models to compare it too."
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,8 @@ class Candidate:
     view : "plain" or "groups"
         The encoded inputs, or these and one last column with the number of the group of each row,
         -1 for a group without training rows.
+    left_out : str
+        Why it is not compared, though it suits the table; empty if it is.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Candidate:
     baseline: bool = False
     target: Target = "any"
     view: View = "plain"
+    left_out: str = ""
 
     @property
     def code(self) -> str:
@@ -71,7 +75,8 @@ def candidates(
         Size of the table.
     names : sequence of str, optional
         Names of the models. ("all",): every model that can be fitted to such a table. None: six to
-        twelve different models, which together take about a minute.
+        twelve different models, which together take about a minute; models of times or groups that
+        would take much longer are among them, but left out.
     n_classes : int, default=2
         Number of classes.
     seed : int, default=0
@@ -93,7 +98,13 @@ def candidates(
     """
     size = Size(n_rows, n_columns, n_classes, seed, on_dask)
     return tuple(
-        Candidate(member.name, member.make(size), target=member.target, view=member.view)
+        Candidate(
+            member.name,
+            member.make(size),
+            target=member.target,
+            view=member.view,
+            left_out=_LONG if names is None and member.role and not member.is_usual(size) else "",
+        )
         for member in _select_members(family(task), size, names, role)
     )
 
@@ -104,7 +115,8 @@ def _select_members(
     """Return the requested members, in the order of the family."""
     fitting = [member for member in members if member.role in (None, role)]
     if names is None:
-        return [member for member in fitting if member.is_usual(size)] or list(members[:1])
+        usual = [one for one in fitting if one.is_usual(size)] or list(members[:1])
+        return [one for one in fitting if one in usual or one.role]
     if isinstance(names, str):
         raise TypeError(f"names must be a sequence of strings, such as ({names!r},), not a string.")
     known = [member.name for member in members]

@@ -57,11 +57,11 @@ MEMBERS = (
         most_rows=1e5, most_columns=100, on_dask=True,
     ),
     Member.from_card(
-        "linear-groups", classification.GaussianProcessClassifier, "C N^3 an iteration",
+        "linear-groups", classification.GaussianProcessClassifier, _PROCESS,
         lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
         feature_space="the columns, and an indicator of each group",
         advice="rows of the same group differ from others by an offset",
-        usual_rows=_EXACT_WORK, most_rows=_KERNEL_ROWS, role="groups",
+        usual_rows=1e5, most_rows=3e5, role="groups",
     ),
     Member.from_card(
         "quadratic", classification.BayesianLogisticRegression, "N D^4 C^2 an iteration",
@@ -167,7 +167,7 @@ MEMBERS = (
         usual_rows=_EXACT_WORK, usual_columns=40, most_rows=3e5, role="time",
     ),
     Member.from_card(
-        "process-groups", classification.GaussianProcessClassifier, "C N^3 an iteration",
+        "process-groups", classification.GaussianProcessClassifier, _PROCESS,
         lambda size: _process(
             role_kernels.make_group_kernel(
                 kernels.Scaled(kernels.RBF(ard=True)), slopes=True
@@ -176,6 +176,6 @@ MEMBERS = (
         ),
         feature_space="a smooth function, and an offset and slopes of each group",
         advice="groups differ by an offset and by slopes",
-        usual_rows=_EXACT_WORK, usual_columns=40, most_rows=_KERNEL_ROWS, role="groups",
+        usual_rows=3e4, usual_columns=40, most_rows=3e5, role="groups",
     ),
 )  # fmt: skip

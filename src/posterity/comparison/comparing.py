@@ -175,10 +175,9 @@ def rank_candidates(
 
 
 def _start_trial(candidate: Candidate, parts: parting.TableFolds) -> Trial:
-    """Return a trial without folds, failed if the model cannot predict such targets."""
-    return Trial(
-        candidate, failed=trial.describe_unsuitable_target(candidate.target, parts.y) or ""
-    )
+    """Return a trial without folds, failed if the model is left out or cannot predict these."""
+    unsuitable = trial.describe_unsuitable_target(candidate.target, parts.y)
+    return Trial(candidate, failed=candidate.left_out or unsuitable or "")
 
 
 def _add_stack(trials: list[Trial], parts: parting.TableFolds, clock: budgets.Clock) -> list[Trial]:

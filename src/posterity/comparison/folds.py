@@ -41,6 +41,7 @@ class Fold:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
+    together: NDArray[np.intp] | None = None  # equal for training rows of the same group
     with_missing: "Fold | None" = (
         None  # the same rows with missing numbers as nan, if there are any
     )
@@ -152,7 +153,7 @@ def split_groups(
     """Return folds that hold out whole groups, with classes as equally frequent as possible."""
     n_groups = len(np.unique(groups))
     if n_groups < holdout.folds:
-        what = f"Column {holdout.columns[0]!r} has" if holdout.kind == "groups" else "There are"
+        what = f"{_name_columns(holdout.columns)} has" if holdout.kind == "groups" else "There are"
         raise tables.TableError(
             f"{what} {n_groups} {holdout.kind}, fewer than the {holdout.folds} folds"
             + (f"; use --folds {n_groups}." if n_groups > 1 else ", so none can be held out.")
@@ -166,6 +167,12 @@ def split_groups(
         found = list(both.split(y, y, groups))
     # A class may live in so few groups that a fold of the others is empty.
     return [(train, test) for train, test in found if len(train) and len(test)]
+
+
+def _name_columns(names: tuple[str, ...]) -> str:
+    """Return the subject of a sentence about the groups of some columns."""
+    joined = " and ".join(repr(name) for name in names)
+    return f"Column {joined}" if len(names) == 1 else f"The combination of {joined}"
 
 
 def assign_regions(coordinates: Array, holdout: Holdout) -> NDArray[np.intp]:
@@ -188,7 +195,7 @@ def _split_by_holdout(
     if holdout.kind == "random":
         return split_rows(y, holdout.folds, holdout.seed, stratified=stratified), None
     if holdout.kind == "groups":
-        clusters = roles.number_groups(rows[holdout.columns[0]])
+        clusters = roles.number_groups(rows, holdout.columns)
         return split_groups(clusters, y, holdout, stratified=stratified), clusters
     kinds = {column.name: column for column in schema.inputs}
     values = np.column_stack([roles.read_positions(rows, kinds[c]) for c in holdout.columns])
@@ -264,14 +271,15 @@ def _encode_rows(
         encoder.blocks(),
         clusters,
         _encode_groups(train, test, schema.groups),
+        roles.number_groups(train, schema.groups) if schema.groups else None,
     )
 
 
 def _encode_groups(
-    train: pl.DataFrame, test: pl.DataFrame, groups: str | None
+    train: pl.DataFrame, test: pl.DataFrame, groups: tuple[str, ...]
 ) -> tuple[Array, Array] | None:
     """Return the numbers of the groups of the rows, if the table has groups."""
-    if groups is None:
+    if not groups:
         return None
-    part = roles.GroupPart.from_cells(train[groups])
-    return part.encode(train[groups]), part.encode(test[groups])
+    part = roles.GroupPart.from_rows(train, groups)
+    return part.encode(train), part.encode(test)

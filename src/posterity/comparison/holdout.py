@@ -61,7 +61,7 @@ class Holdout:
     kind : "random", "time", "groups" or "blocks"
         Random rows; rows later than all training rows; whole groups; or whole regions.
     columns : tuple of str
-        The column of times or groups, or the two columns of coordinates; empty for "random".
+        The column of times, the columns of groups, or the two of coordinates; empty for "random".
     folds : int
         Number of folds.
     seed : int
@@ -94,7 +94,7 @@ class Holdout:
         if schema.time:
             return cls("time", (schema.time,), folds, seed, gap)
         if schema.groups:
-            return cls("groups", (schema.groups,), folds, seed)
+            return cls("groups", schema.groups, folds, seed)
         if schema.blocks:
             return cls("blocks", schema.blocks, folds, seed)
         return cls("random", (), folds, seed)
@@ -132,11 +132,11 @@ class Holdout:
         if self.kind == "time":
             return self._describe_window(frame, schema)
         if self.kind == "groups":
-            return f"for rows of a new {self.columns[0]!r}"
+            return f"for rows of a new {_name_group(self.columns)}"
         if self.kind == "blocks":
             return "for new regions"
         if schema.groups:
-            return f"for new rows of a known {schema.groups!r}"
+            return f"for new rows of a known {_name_group(schema.groups)}"
         return _RANDOM_SCOPES[found[0].kind].format(*found[0].columns) if found else _LIKE_THESE
 
     def _describe_window(self, frame: pl.DataFrame, schema: tables.Schema) -> str:
@@ -158,6 +158,12 @@ class Holdout:
             else format_days(_gap_in_days(self.gap))
         )
         return f"for the {length} that follow a gap of {gap}"
+
+
+def _name_group(names: Sequence[str]) -> str:
+    """Return what groups are called that some columns name together."""
+    joined = " and ".join(repr(name) for name in names)
+    return joined if len(names) == 1 else f"combination of {joined}"
 
 
 _LIKE_THESE = "for new rows like these"

@@ -79,12 +79,12 @@ MEMBERS = (
         usual_rows=1e6, role="time",
     ),
     Member.from_card(
-        "linear-groups", regression.GaussianProcessRegressor, "N^3 an iteration",
+        "linear-groups", regression.GaussianProcessRegressor, _PROCESS,
         lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
         feature_space="the columns, and an indicator of each group",
         inference="closed form, variance of the groups by evidence",
         likelihood="normal", advice="rows of the same group differ from others by an offset",
-        usual_rows=_EXACT_ROWS, most_rows=_KERNEL_ROWS, role="groups",
+        usual_rows=1e5, most_rows=1e6, role="groups",
     ),
     Member.from_card(
         "quadratic", regression.BayesianLinearRegression, "N D^4",
@@ -183,14 +183,14 @@ MEMBERS = (
         usual_rows=5e3, usual_columns=40, most_rows=1e5, role="time",
     ),
     Member.from_card(
-        "process-groups", regression.GaussianProcessRegressor, "N^3 an iteration",
+        "process-groups", regression.GaussianProcessRegressor, _PROCESS,
         lambda size: _process(
             role_kernels.make_group_kernel(kernels.Scaled(kernels.RBF(ard=True)), slopes=True), size
         ),
         likelihood="normal", inference="closed form, variances of the groups by evidence",
         feature_space="a smooth function, and an offset and slopes of each group",
         advice="groups differ by an offset and by slopes",
-        usual_rows=_EXACT_ROWS, usual_columns=40, most_rows=_KERNEL_ROWS, role="groups",
+        usual_rows=3e4, usual_columns=40, most_rows=1e5, role="groups",
     ),
     Member.from_card(
         "process-robust", regression.GaussianProcessRegressor, _PROCESS,

@@ -81,7 +81,7 @@ def iterate_groups(
         if _may_group(columns[name], named=named[name])
     ]
     for name in chosen[:_MOST_COLUMNS]:
-        yield GroupColumn(name, roles.number_groups(frame[name]), columns[name].numbers)
+        yield GroupColumn(name, roles.number_groups(frame, (name,)), columns[name].numbers)
 
 
 def find_coordinates(schema: tables.Schema) -> tuple[str, str] | None:

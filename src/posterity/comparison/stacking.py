@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -52,9 +51,9 @@ class StackedRegressor(regression.Regressor):
         """Say that missing values are taken if all models take them."""
         return _copy_missing_tag(self, super().__sklearn_tags__())
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit every model to the rows."""
-        self.estimators_ = _fit_members(self, X, y)
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Fit every model to the rows, of which those of a group depend on each other."""
+        self.estimators_ = _fit_members(self, X, y, groups)
         self.n_features_in_ = X.shape[1]
         return self
 
@@ -100,9 +99,9 @@ class StackedClassifier(classification.Classifier):
         """Say that missing values are taken if all models take them."""
         return _copy_missing_tag(self, super().__sklearn_tags__())
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit every model to the rows."""
-        self.estimators_ = _fit_members(self, X, y)
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Fit every model to the rows, of which those of a group depend on each other."""
+        self.estimators_ = _fit_members(self, X, y, groups)
         self._set_classes(np.asarray(self.estimators_[0].classes_))
         self.n_features_in_ = X.shape[1]
         return self
@@ -157,9 +156,9 @@ def _copy_missing_tag(stack: Any, tags: Tags) -> Tags:
     return tags
 
 
-def _fit_members(stack: Any, X: Any, y: Any) -> tuple[Any, ...]:
+def _fit_members(stack: Any, X: Any, y: Any, groups: ArrayLike | None) -> tuple[Any, ...]:
     return tuple(
-        clone(one).fit(_select_columns(stack, k, X), y)
+        tables.fit_with_groups(one, _select_columns(stack, k, X), y, groups)
         for k, (_, one) in enumerate(stack.estimators)
     )
 

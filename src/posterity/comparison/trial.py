@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from posterity import arrays, linalg, persistence
+from posterity import arrays, linalg, persistence, tables
 from posterity.comparison import budget, measuring, stacking
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.folds import Fold, TableFolds
@@ -187,6 +186,7 @@ def _warm_up(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: i
         y_test=fold.y_test[:2],
         rows=fold.rows[:2],
         clusters=None,
+        together=None if fold.together is None else fold.together[rows],
     )
     with warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
@@ -199,7 +199,9 @@ def _run_fold(
     """Fit to the training rows of a fold and predict its test rows."""
     n, start = len(fold.y_train), budget.read_clock()
     with linalg.threads.limit_threads(n):
-        estimator = clone(candidate.estimator).fit(fold.X_train, fold.y_train)
+        estimator = tables.fit_with_groups(
+            candidate.estimator, fold.X_train, fold.y_train, fold.together
+        )
         fitted = budget.read_clock()
         said = measuring.predict_rows(
             estimator,

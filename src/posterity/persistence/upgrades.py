@@ -173,6 +173,21 @@ def _name_labels(parts: Parts) -> Parts:
     return complete(schema_=parts["schema"], label_kind_="text")(renamed)
 
 
+def _list_groups(parts: Parts) -> Parts:
+    """A schema with one column of groups, or none."""
+    groups = parts["groups"]
+    if groups is None:
+        return parts | {"groups": ()}
+    return parts | {"groups": (groups,)} if isinstance(groups, str) else parts
+
+
+def _list_group_columns(parts: Parts) -> Parts:
+    """The groups of one column."""
+    if "columns" in parts:
+        return parts
+    return {"columns": (parts["name"],), "levels": parts["levels"]}
+
+
 _FOREST = {"splits": "tests", "max_features": "n_tests", "min_samples_leaf": "min_leaf"}
 _CLASS_FOREST = {**_FOREST, "oob_score_": "oob_accuracy_"}
 
@@ -220,7 +235,10 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "tables.DatePart": complete(missing_words=()),
     "tables.NumberPart": complete(unit="", missing_words=(), keep_missing=False),
     "tables.TableEncoder": complete(keep_missing=False),
-    "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
+    "tables.GroupPart": _list_group_columns,
+    "tables.Schema": lambda parts: _list_groups(
+        complete(time=None, groups=(), blocks=(), missing=())(parts)
+    ),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),

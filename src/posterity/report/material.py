@@ -136,8 +136,8 @@ class ReportData:
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
         rows = pl.DataFrame({**cells, **columns}, schema=types, strict=False)
-        group = self.story.schema.groups
-        return rows if group is None else rows.with_columns(pl.lit(None, pl.String).alias(group))
+        groups = [name for name in self.story.schema.groups if name not in cells]
+        return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in groups)
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
         """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""

@@ -10,7 +10,7 @@ from posterity.tables.inferring import infer
 from posterity.tables.level_means import LevelMeansPart
 from posterity.tables.partitioned import PartitionedSource, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
-from posterity.tables.roles import GroupPart
+from posterity.tables.roles import GroupPart, fit_with_groups
 from posterity.tables.sampling import Sample
 from posterity.tables.saying import describe_schema
 from posterity.tables.sources import Source, open_source, read
@@ -51,6 +51,7 @@ __all__ = [
     "as_frame",
     "assign_folds",
     "describe_schema",
+    "fit_with_groups",
     "infer",
     "open_partitions",
     "open_source",

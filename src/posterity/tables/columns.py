@@ -147,8 +147,9 @@ class Schema:
         Class labels in order; if empty, the labels of the fitted rows are used.
     time : str or None
         Column by which later rows depend on earlier ones; the first of the inputs.
-    groups : str or None
-        Column whose equal values mark rows that depend on each other; not among the inputs.
+    groups : tuple of str
+        Columns whose equal values together mark rows that depend on each other, or none; a single
+        one is not among the inputs.
     blocks : tuple of str
         The two columns with the coordinates of rows that depend on their neighbours, or none.
     missing : tuple of str
@@ -170,6 +171,6 @@ class Schema:
     outcome: Column | None = None
     classes: tuple[str, ...] = ()
     time: str | None = None
-    groups: str | None = None
+    groups: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ def infer(
     drop: Sequence[str] = (),
     keep: Sequence[str] = (),
     time: str | None = None,
-    groups: str | None = None,
+    groups: str | Sequence[str] = (),
     blocks: Sequence[str] = (),
     exact: Sequence[str] = (),
     missing: Sequence[str] = (),
@@ -68,8 +68,9 @@ def infer(
         Columns to exclude, and columns to keep regardless of their values.
     time : str, optional
         Column of dates or numbers that orders the rows: new rows are later ones.
-    groups : str, optional
-        Column with the group of each row, such as a patient: new rows are of other groups.
+    groups : str or sequence of str
+        Column with the group of each row, such as a patient: new rows are of other groups. A group
+        of several columns is a combination of their values; they stay inputs unless dropped.
     blocks : sequence of two str
         Columns with the coordinates of the rows: new rows are at other places.
     exact : sequence of str
@@ -97,7 +98,9 @@ def infer(
     'it has a different text in every row, like an identifier'
     """
     table = frames.as_frame(frame)
-    roles = Roles(time, groups, tuple(blocks))
+    roles = Roles(
+        time, (groups,) if isinstance(groups, str) else tuple(groups or ()), tuple(blocks)
+    )
     wishes = _check_options(table, target, task, (number, category, date), drop, keep, roles)
     wishes = _add_reading(table, wishes, exact, missing)
     chosen, outcome, notes = targets.infer_target(
@@ -119,7 +122,7 @@ def infer(
         outcome.column,
         classes,
         time=time,
-        groups=groups,
+        groups=roles.groups,
         blocks=roles.blocks,
         missing=tuple(missing),
     )
@@ -194,7 +197,7 @@ def _classify_column(
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
-    if name == wishes.roles.groups:
+    if (name,) == wishes.roles.groups:
         found.dropped.append(Dropped(name, GROUPS, final=True))
         return
     seen = looking.parse_column(

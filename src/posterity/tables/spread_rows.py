@@ -12,6 +12,7 @@ from posterity.arrays import Array
 from posterity.tables.columns import CellError, Schema, TableError
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.partitioned import Partition, PartitionedSource
+from posterity.tables.roles import find_groups_parameter
 from posterity.tables.spread_targets import PartitionedTargets, assign_folds
 from posterity.tables.table_model import TableModel
 
@@ -113,6 +114,12 @@ class SpreadRows:
 
     def fit_estimator(self, estimator: Any) -> TableModel:
         """Fit an estimator on the workers and return it as a model of raw tables."""
+        if self.schema.groups and find_groups_parameter(estimator):
+            raise TableError(
+                f"On Dask, a {type(estimator).__name__} judges itself by rows of groups that it "
+                "has seen, so --group needs the table in memory: fit without --dask, with fewer "
+                "--rows if necessary."
+            )
         X, y = self.make_arrays()
         found = TableModel(estimator, self.schema)
         found.schema_, found.label_kind_ = self.schema, "text"

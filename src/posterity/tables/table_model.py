@@ -4,8 +4,8 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +17,7 @@ from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
 from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
-from posterity.tables.roles import GroupPart
+from posterity.tables.roles import GroupPart, find_groups_parameter, fit_with_groups, number_groups
 from posterity.tables.unusual import TrainingRange
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
@@ -101,7 +101,7 @@ class TableModel(BaseEstimator):
         self.view = view
 
     @validation.restore_on_error
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: ArrayLike | None = None) -> Self:
         """Fit to the rows of a table that have a target.
 
         Parameters
@@ -110,6 +110,9 @@ class TableModel(BaseEstimator):
             The table, with the target where ``y`` is not given.
         y : array-like of shape (N,), optional
             The targets; they replace a target column of X.
+        groups : array-like of shape (N,), optional
+            Group of each row, for estimators that judge themselves by rows which they leave out.
+            Default: the column that the schema names.
         """
         table, target = _join_targets(X, y, self.schema)
         self.schema_ = self.schema or self._infer_schema(table, target)
@@ -128,7 +131,12 @@ class TableModel(BaseEstimator):
         self.profile_ = self.encoder_.profile_
         self.training_range_ = TrainingRange.from_rows(X, self.encoder_)
         self.groups_ = self._fit_groups(rows)
-        self.estimator_ = clone(self.estimator).fit(self._append_groups(X, rows), y_train)
+        self.estimator_ = fit_with_groups(
+            self.estimator,
+            self._append_groups(X, rows),
+            y_train,
+            self._find_groups(table, groups, has_target),
+        )
         return self
 
     @property
@@ -142,10 +150,20 @@ class TableModel(BaseEstimator):
         """Learn the groups, if the estimator sees them."""
         if self.view == "plain":
             return None
-        if self.schema_.groups is None:
+        if not self.schema_.groups:
             raise TableError("This model needs the group of each row; name its column (--group).")
-        frames.require_columns(rows, (self.schema_.groups,))
-        return GroupPart.from_cells(rows[self.schema_.groups])
+        return GroupPart.from_rows(rows, self.schema_.groups)
+
+    def _find_groups(
+        self, table: pl.DataFrame, groups: ArrayLike | None, kept: NDArray[np.bool_]
+    ) -> NDArray[Any] | None:
+        """Return the group of each row that is kept, if the estimator asks for groups."""
+        if groups is not None:
+            numbers = models.check_groups(groups, len(kept))
+            return None if numbers is None else numbers[kept]
+        if not self.schema_.groups or find_groups_parameter(self.estimator) is None:
+            return None
+        return number_groups(table, self.schema_.groups)[kept]
 
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
@@ -156,9 +174,7 @@ class TableModel(BaseEstimator):
         """Append the number of the group of each row, if the estimator sees it."""
         if self.groups_ is None:
             return X
-        table, name = frames.as_frame(frame), self.groups_.name
-        frames.require_columns(table, (name,))
-        return np.column_stack([X, self.groups_.encode(table[name])])
+        return np.column_stack([X, self.groups_.encode(frames.as_frame(frame))])
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.

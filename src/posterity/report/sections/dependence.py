@@ -9,6 +9,7 @@ from scipy import stats
 
 from posterity.arrays import Array
 from posterity.comparison import measuring
+from posterity.comparison.holdout import Holdout
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
 from posterity.report.material import ReportData
@@ -41,7 +42,7 @@ def draw_coverage(material: ReportData) -> tuple[Figure, ...]:
         return ()
     if found.holdout.kind == "time":
         return _draw_over_time(material, found.holdout.columns[0])
-    return _draw_by_group(material, found.holdout.columns)
+    return _draw_by_group(material, found.holdout)
 
 
 def count_parts(held: HeldOut, parts: list[NDArray[np.intp]]) -> CoverageOfParts:
@@ -130,8 +131,8 @@ def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
     return (Figure(draw(Plot.width), title, caption, words.legend, draw(BROAD)),)
 
 
-def _draw_by_group(material: ReportData, columns: tuple[str, ...]) -> tuple[Figure, ...]:
-    held = material.story.held_out
+def _draw_by_group(material: ReportData, holdout: Holdout) -> tuple[Figure, ...]:
+    held, columns = material.story.held_out, holdout.columns
     parts = [np.flatnonzero(held.clusters == one) for one in np.unique(np.asarray(held.clusters))]
     found = count_parts(held, parts)
     worst = np.argsort(found.share - found.expected, kind="stable")[:_MOST_GROUPS]
@@ -160,7 +161,7 @@ def _draw_by_group(material: ReportData, columns: tuple[str, ...]) -> tuple[Figu
         return plot.picture(*layers, title=title, description=told)
 
     below = int(np.count_nonzero(found.high < found.expected))
-    unit = "group" if len(columns) == 1 else "block"
+    unit = "group" if holdout.kind == "groups" else "block"
     expected = "the predicted probability" if words.legend else "90 %"
     caption = (
         f"{words.caption}, with 90 % intervals; every row was predicted without the others of its "

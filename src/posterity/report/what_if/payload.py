@@ -39,9 +39,9 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
     ('price', 'size')
     """
     if model.view != "plain":
+        names = ", ".join(map(repr, model.schema_.groups))
         return NoPanel(
-            f"The model uses the group of a row ({model.schema_.groups!r}), for which the panel "
-            "has no control."
+            f"The model uses the group of a row ({names}), for which the panel has no control."
         )
     try:
         found = pack_estimator(model.estimator_)
