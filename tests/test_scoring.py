@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import brier_score_loss, log_loss, root_mean_squared_error
+from sklearn.metrics import (
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from support.for_each import for_each
 
@@ -53,6 +61,55 @@ def test_scores_of_classes_agree_with_scikit_learn():
     squares = ((P - np.eye(3)[K]) ** 2).sum(axis=1)
     np.testing.assert_allclose(scoring.brier(Categorical(np.log(P)), K), squares.mean())
     np.testing.assert_allclose(scoring.brier(P, K), squares.mean())
+
+
+TIED = rng.integers(0, 11, size=N) / 10.0  # many rows with the same probability
+CAME = (rng.random(N) < TIED).astype(int)
+
+
+@for_each("positive", [0, 1])
+@for_each("threshold", [0.0, 0.2, 0.5, 1.0])
+def test_decisions_on_two_classes_agree_with_scikit_learn(threshold, positive):
+    p = TIED if positive else 1.0 - TIED
+    flagged = np.where(p >= threshold, positive, 1 - positive)
+    more = {"pos_label": positive, "sample_weight": WEIGHTS}
+    own = {"threshold": threshold, "positive": positive, "sample_weight": WEIGHTS}
+    assert scoring.precision(TIED, CAME, **own) == pytest.approx(
+        precision_score(CAME, flagged, **more)
+    )
+    assert scoring.recall(TIED, CAME, **own) == pytest.approx(recall_score(CAME, flagged, **more))
+    counts = confusion_matrix(CAME, flagged, sample_weight=WEIGHTS, labels=[1 - positive, positive])
+    cost = (3.0 * counts[0, 1] + 0.5 * counts[1, 0]) / counts.sum()
+    assert scoring.expected_cost(TIED, CAME, (3.0, 0.5), **own) == pytest.approx(cost)
+
+
+@for_each("weights", [None, WEIGHTS])
+@for_each("p", [TIED, P[:, 0]])
+def test_the_area_agrees_with_scikit_learn(p, weights):
+    area = scoring.roc_area(p, CAME, weights)
+    assert area == pytest.approx(roc_auc_score(CAME, p, sample_weight=weights))
+    assert scoring.roc_area(1.0 - p, 1 - CAME, weights) == pytest.approx(area)
+
+
+def test_the_area_is_the_share_of_pairs_in_order_and_ties_count_half():
+    ones, zeros = TIED[CAME == 1], TIED[CAME == 0]
+    pairs = (ones[:, None] > zeros) + 0.5 * (ones[:, None] == zeros)
+    assert scoring.roc_area(TIED, CAME) == pytest.approx(pairs.mean())
+
+
+@for_each("cost", [(1.0, 20.0), (7.0, 2.0), (1, 1)])
+def test_the_threshold_of_the_costs_is_the_cheapest_where_probabilities_are_right(cost):
+    p = np.linspace(0.0, 1.0, 101)
+    never, always = cost[1] * p, cost[0] * (1.0 - p)  # mean costs of a row
+    level = scoring.cost_threshold(cost)
+    np.testing.assert_array_less(always[p > level + 1e-9], never[p > level + 1e-9])
+    np.testing.assert_array_less(never[p < level - 1e-9], always[p < level - 1e-9])
+
+
+def test_shares_of_no_rows_are_unknown():
+    assert np.isnan(scoring.precision([0.1, 0.2], [0, 1]))
+    assert np.isnan(scoring.recall([0.9, 0.2], [0, 0]))
+    assert np.isnan(scoring.roc_area([0.9, 0.2], [0, 0]))
 
 
 @for_each("score", [scoring.log_score, scoring.crps, scoring.rmse, scoring.interval_coverage])
@@ -144,6 +201,12 @@ def test_several_outputs_are_averaged():
         (lambda: scoring.brier(P, K[1:]), "400 class codes from 0 to 2"),
         (lambda: scoring.brier(2.0 * P, K), r"in \[0, 1\]"),
         (lambda: scoring.interval_coverage(RIGHT, Y, 90), "coverage=90"),
+        (lambda: scoring.recall(P, K), "need predictions of two classes; these have 3"),
+        (lambda: scoring.recall(TIED, CAME, positive=2), "code of a class, 0 or 1, not 2"),
+        (lambda: scoring.precision(TIED, CAME + 1), "class codes from 0 to 1"),
+        (lambda: scoring.expected_cost(TIED, CAME, (1.0, 0.0)), "two positive numbers"),
+        (lambda: scoring.cost_threshold((1.0, np.inf)), "two positive numbers"),
+        (lambda: scoring.cost_threshold((1.0,)), "two positive numbers"),
         (lambda: scoring.pit(M, Y), "must be univariate distributions"),
     ],
 )

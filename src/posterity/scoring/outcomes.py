@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import distributions, validation
 from posterity.arrays import Array
@@ -28,6 +28,16 @@ def check_outcomes(shape: tuple[int, ...], y: ArrayLike) -> Array:
     if np.any(np.isnan(outcomes)):
         raise ValueError("y contains NaN; remove rows without an outcome.")
     return outcomes.astype(np.float64)
+
+
+def check_codes(p: Array, y: ArrayLike) -> NDArray[Any]:
+    """Check that there is one class code for each row of class probabilities."""
+    k = np.asarray(y)
+    if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
+        raise ValueError(
+            f"y must have {p.shape[0]} class codes from 0 to {p.shape[-1] - 1}, one per row."
+        )
+    return k
 
 
 def weighted_mean(values: Any, sample_weight: ArrayLike | None) -> float:

@@ -75,12 +75,8 @@ def brier(
     >>> round(scoring.brier([0.8, 0.4], [1, 0]), 4)
     0.1
     """
-    p = _class_probabilities(prediction)
-    k = np.asarray(y)
-    if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
-        raise ValueError(
-            f"y must have {p.shape[0]} class codes from 0 to {p.shape[-1] - 1}, one per row."
-        )
+    p = class_probabilities(prediction)
+    k = outcomes.check_codes(p, y)
     squares = np.sum((p - (k[..., None] == np.arange(p.shape[-1]))) ** 2, axis=-1)
     return outcomes.weighted_mean(squares / 2.0 if p.shape[-1] == 2 else squares, sample_weight)
 
@@ -105,13 +101,13 @@ def rmse(
     return float(np.sqrt(outcomes.weighted_mean(error**2, sample_weight)))
 
 
-def _class_probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
+def class_probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
     """Return the probabilities of all classes, (n, C)."""
     if isinstance(prediction, distributions.Discrete):
         return prediction.probabilities()
     if isinstance(prediction, distributions.Distribution):
         raise TypeError(
-            f"The Brier score needs predictions of classes, not {type(prediction).__name__}."
+            f"This score needs predictions of classes, not {type(prediction).__name__}."
         )
     p = np.asarray(prediction, dtype=np.float64)
     if p.ndim not in (1, 2) or not np.all((p >= 0.0) & (p <= 1.0)):
