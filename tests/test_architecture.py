@@ -23,6 +23,7 @@ FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
     ("arrays", "compilation", "estimators"),
     ("row_groups",),
+    ("copies",),
     ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),
     ("distributions",),

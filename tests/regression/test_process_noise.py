@@ -5,6 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor
+from posterity.copies import CopiedRowsWarning
 
 
 def rough(n=150, noise=0.02, seed=0):
@@ -50,4 +51,51 @@ def test_a_smooth_function_without_noise_is_learned_to_have_none():
     y = np.sin(2.0 * X[:, 0]) + X[:, 1]
     model = GaussianProcessRegressor().fit(X, y)
     assert model.noise_variance_ < 1e-5 * y.var()
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-3)
+
+
+def linear(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, size=(n, 3))
+    return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.5 * rng.normal(size=n)
+
+
+@for_each(("gap", "decimals"), [(1e-6, 12), (1e-2, 12), (1e-4, 3), (1e-3, 1)])
+def test_near_copies_do_not_drive_the_noise_to_its_bound(gap, decimals):
+    (X, y), (X_new, y_new) = linear(), linear(2000, seed=1)
+    rng, y = np.random.default_rng(2), np.round(y, decimals)
+    X, y = np.vstack([X, X[:20] + gap * rng.normal(size=(20, 3))]), np.append(y, y[:20])
+    with pytest.warns(CopiedRowsWarning, match="20 of 80 rows are copies"):
+        model = GaussianProcessRegressor().fit(X, y)
+    assert 0.25 / 3.0 < model.noise_variance_ < 0.25 * 3.0
+    assert len(model.X_train_) == 60
+    assert len(model.leave_one_out().mean()) == 80
+    predicted = model.predict_dist(X_new)
+    assert 0.85 < np.mean(np.abs(predicted.cdf(y_new) - 0.5) < 0.45) < 0.95
+    assert predicted.log_prob(y_new).min() > -50.0
+
+
+def test_copies_of_all_rows_leave_the_noise_as_it_was():
+    X, y = linear()
+    once = GaussianProcessRegressor().fit(X, y)
+    with pytest.warns(CopiedRowsWarning, match="240 of 300 rows are copies"):
+        often = GaussianProcessRegressor().fit(np.tile(X, (5, 1)), np.tile(y, 5))
+    assert often.noise_variance_ == pytest.approx(once.noise_variance_, rel=0.05)
+
+
+def test_near_replicates_that_tie_by_rounding_are_kept():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.uniform(-3.0, 3.0, size=(20, 1)), 6, axis=0) + 1e-6 * rng.normal(
+        size=(120, 1)
+    )
+    y = np.round(np.sin(X[:, 0]) + 0.3 * rng.normal(size=120), 1)
+    model = GaussianProcessRegressor().fit(X, y)
+    assert len(model.X_train_) == 120
+    assert np.sqrt(model.noise_variance_) == pytest.approx(0.3, rel=0.25)
+
+
+def test_a_function_without_noise_and_with_copies_stays_exact():
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(100, 2))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1]
+    model = GaussianProcessRegressor().fit(np.vstack([X, X[:30] + 1e-12]), np.append(y, y[:30]))
     np.testing.assert_allclose(model.predict(X), y, atol=1e-3)

@@ -26,6 +26,7 @@ from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.normal_fit import JITTER, NormalFit, TargetScale, condition_process
 from posterity.models.partitioned_training import Rows
+from posterity.models.process_copies import learn_without_copies
 from posterity.models.search_report import SearchReport
 from posterity.models.training import Training
 
@@ -86,6 +87,18 @@ class NormalProcess:
         of the inputs; ``single`` says whether the target was one-dimensional.
         """
         training = self._merge_equal_rows(training)
+
+        def learn_from(rows: Rows) -> NormalFit:
+            return self._learn_rows(rows, asked=asked, columns=columns, single=single)
+
+        if isinstance(training, Training) and self._may_mistake_copies(training):
+            return learn_without_copies(learn_from, training)
+        return learn_from(training)
+
+    def _learn_rows(
+        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
+    ) -> NormalFit:
+        """Learn from rows among which no further copies are looked for."""
         moments = training.target_moments
         targets, outputs = self._scale_targets(moments), range(len(moments.mean))
         shown = self._sample_rows(training)
@@ -126,8 +139,9 @@ class NormalProcess:
             observed, seen = observed.select_output(output), seen.select_output(output)
         # The density of copies grows without bound as the noise falls, whatever the function.
         held = training if isinstance(training, Training) else shown
-        told = observed if held.has_replicates else observed.without_repeats()
-        seen = seen if held.has_replicates else seen.without_repeats()
+        counts = not self._learns_noise(training) or held.has_replicates
+        told = observed if counts else observed.without_repeats()
+        seen = seen if counts else seen.without_repeats()
         problem = self._pose(shown, seen, variance, output or 0)
         starts = draw_further_starts(problem, self.n_restarts, rng)
         given: dict[str, Any] = {"starts": starts, "n_jobs": self.n_jobs, "rng": rng}
@@ -180,10 +194,17 @@ class NormalProcess:
             None if self.earlier is None else self.kernel.search_start(rows, variance=v)[0].theta,
         )
 
+    def _may_mistake_copies(self, training: Training) -> bool:
+        """Whether copies of rows could be taken for a lack of noise."""
+        are_vectors = isinstance(training.rows, np.ndarray) and not self.kernel.tells_rows_apart
+        return are_vectors and self._learns_noise(training) and self.inducing_points is None
+
     def _has_parameters(self, training: Rows) -> bool:
         """Whether anything is left to learn, so that outputs may differ in it."""
-        noise_is_given = self.noise_variance is not None or training.known_noise is not None
-        return bool(self.kernel.names) or not noise_is_given
+        return bool(self.kernel.names) or self._learns_noise(training)
+
+    def _learns_noise(self, training: Rows) -> bool:
+        return self.noise_variance is None and training.known_noise is None
 
     def _scale_targets(self, moments: ColumnMoments) -> TargetScale:
         return TargetScale.from_moments(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import arrays, kernels, validation
+from posterity import arrays, copies, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.process import HeldRows, Observations
 from posterity.models import kernel_model
@@ -110,13 +110,26 @@ class Training:
 
     @property
     def has_replicates(self) -> bool:
-        """Whether rows have equal inputs and different targets, so that repetition tells of noise.
+        """Whether repeated targets are no more than chance makes, so that they tell of noise.
 
-        Where all rows of equal inputs are equal in their targets too, they are copies.
+        Rows are those that ``merge_equal_rows`` leaves. See :mod:`posterity.copies` for the rule.
         """
         if not isinstance(self.rows, np.ndarray):
             return True
-        return RowGroups.of_equal(self.rows).n_groups < len(self.merge_equal_rows().Y)
+        inputs = RowGroups.of_equal(self.rows)
+        return copies.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
+
+    def merge_copies(self, groups: RowGroups) -> Training:
+        """Rows that are one record made one, at the place of the first; repetitions do not add."""
+        kept = groups.first
+        return replace(
+            self,
+            rows=self.rows[kept],
+            Y=self.Y[kept],
+            weights=groups.count(self.weights) / groups.count(),
+            known_noise=None if self.known_noise is None else self.known_noise[kept],
+            places=groups.number[self.places],
+        )
 
     def append_rows(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""

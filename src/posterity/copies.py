@@ -1,0 +1,283 @@
+"""Rows that may be one record twice: found, judged and reported by one rule.
+
+Exactly equal targets of equal or nearly equal rows do not show that noise is low, because they may
+be one record twice, unless so many ties are expected at the resolution of the targets under the
+noise that the other rows show. A row weight remains a repetition: it counts in what is learned of
+the function as often as it says, but a repetition of a target says no more of the noise than a
+copy does. Rows that are only nearly equal cannot come from weights, and may be made one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, stats
+from sklearn.neighbors import NearestNeighbors
+
+from posterity.arrays import Array
+from posterity.row_groups import RowGroups
+
+_NEAR = 1e-3  # of the standard deviation of a column
+_AHEAD = 7  # rows along a random direction with which each is compared
+_RARE = 0.05  # chance of as many ties, below which they are copies
+_SLACK = 1.5  # targets are not normal: so many times more ties may be expected
+_COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
+_DISTINCT = 0.5  # of the rows, different values of a continuous column
+_MOST_JUDGES = 2_000
+
+
+class CopiedRowsWarning(UserWarning):
+    """Rows are copies of others, and were not taken for independent observations.
+
+    Examples
+    --------
+    >>> issubclass(CopiedRowsWarning, UserWarning)
+    True
+    """
+
+
+def warn_of_copies(n_copies: int, n_rows: int, action: str, *, calls: int) -> None:
+    """Warn once of the rows that repeat others, and say what was done about it."""
+    warnings.warn(
+        f"{n_copies:,} of {n_rows:,} rows are copies of others: equal or nearly equal inputs with "
+        f"exactly equal targets. {action} Remove copies, or use sample_weight for observations "
+        "that were made several times.",
+        CopiedRowsWarning,
+        stacklevel=calls + 1,
+    )
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Pairs of equal or nearly equal rows: how many have equal targets, how far apart others are.
+
+    Examples
+    --------
+    Twenty pairs of rows with equal targets, which no two other rows have:
+
+    >>> y = np.random.default_rng(0).normal(size=(60, 1))
+    >>> Ties(20.0, 0.0, np.zeros(1)).are_expected(y)
+    False
+
+    A third of the pairs in targets that are rounded about as coarsely as they scatter:
+
+    >>> Ties(10.0, 20.0, 20.0 * np.ones(1)).are_expected(np.round(y))
+    True
+    """
+
+    n_tied: float
+    n_apart: float
+    squares: Array  # (K,), summed squared differences of the pairs that are apart
+
+    @classmethod
+    def of_pairs(cls, pairs: tuple[NDArray[np.intp], NDArray[np.intp]], Y: Array) -> Ties:
+        """Ties of the targets Y, (N, K), of these pairs of rows."""
+        gaps = Y[pairs[0]] - Y[pairs[1]]
+        n_tied = float(np.sum(np.all(gaps == 0.0, axis=1)))
+        return cls(n_tied, len(gaps) - n_tied, np.sum(gaps**2, axis=0))
+
+    @classmethod
+    def of_repeats(cls, groups: RowGroups, Y: Array, weights: Array) -> Ties:
+        """Ties of rows that were made one where they were equal in all but weight.
+
+        ``groups`` are those of equal inputs; a row of weight w stands for w rows.
+        """
+        w = np.maximum(weights, 1.0)
+        tied = float(np.sum(w * (w - 1.0))) / 2.0
+        total, about = groups.count(w), Y - Y.mean(axis=0)
+        apart = float(np.sum(total**2) - np.sum(w**2)) / 2.0
+        squares = [
+            np.sum(total * groups.count(w * y**2) - groups.count(w * y) ** 2) for y in about.T
+        ]
+        return cls(tied, max(apart, 0.0), np.maximum(squares, 0.0))
+
+    def merge(self, other: Ties) -> Ties:
+        """Return the ties of both sets of pairs."""
+        return Ties(
+            self.n_tied + other.n_tied, self.n_apart + other.n_apart, self.squares + other.squares
+        )
+
+    def are_expected(self, Y: Array, noise: Array | None = None) -> bool:
+        """Return whether chance makes as many ties, judged by the targets of unrelated rows.
+
+        Parameters
+        ----------
+        Y : array (N, K)
+            Targets of rows that are not copies of each other.
+        noise : array (K,), optional
+            Variance of the noise that other rows show. None: that of the pairs that are apart, or
+            that of the targets where no pair is.
+        """
+        return not self.n_tied or self.are_common(
+            _SLACK * _chance_of_tie(Y) * self._narrow(Y, noise)
+        )
+
+    def are_common(self, chance: float) -> bool:
+        """Return whether as many ties are not rare where each pair ties with this chance."""
+        n_pairs = np.ceil(self.n_tied + self.n_apart)
+        return bool(stats.binom.sf(self.n_tied - 1.0, n_pairs, min(chance, 1.0)) > _RARE)
+
+    def _narrow(self, Y: Array, noise: Array | None) -> float:
+        """Factor by which near rows tie more often than unrelated ones."""
+        spread = np.var(Y, axis=0)
+        if noise is None:
+            noise = self.squares / (2.0 * self.n_apart) if self.n_apart else spread
+        tiny = np.finfo(np.float64).tiny
+        factors = np.sqrt(spread / np.maximum(noise, tiny))
+        return float(np.prod(np.clip(factors, 1.0, 1.0 / _RARE**4)))
+
+
+def join_pairs(pairs: tuple[NDArray[np.intp], NDArray[np.intp]], n_rows: int) -> RowGroups:
+    """Return the groups of rows that pairs connect.
+
+    Examples
+    --------
+    >>> join_pairs((np.array([0, 3]), np.array([3, 1])), 4).number
+    array([0, 0, 1, 0])
+    """
+    links = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(n_rows, n_rows))
+    _, number = sparse.csgraph.connected_components(links, directed=False)
+    return RowGroups.of_equal(number).by_appearance()
+
+
+def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None:
+    """Find rows that may be one record twice in a table, without a kernel.
+
+    Inputs are near where no column differs by more than a thousandth of its standard deviation.
+
+    Parameters
+    ----------
+    X : array (N, D)
+        Inputs, NaN where missing; of rows of other kinds nothing is found.
+    y : array (N,) or (N, K)
+        Targets, or numbers of classes.
+    is_class : bool, default=False
+        Whether targets are classes, whose ties are judged by how often nearest rows agree.
+
+    Returns
+    -------
+    RowGroups or None
+        None where no rows are copies.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> find_copies(X, X[:, 0]) is None
+    True
+    >>> copies = find_copies(np.vstack([X, X[:5]]), np.append(X[:, 0], X[:5, 0]))
+    >>> copies.n_groups, copies.number[-5:]
+    (30, array([0, 1, 2, 3, 4]))
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub" or len(X) < 2:
+        return None
+    Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+    Z = _standardise(X)
+    along = np.sum(Z * np.random.default_rng(0).standard_normal(Z.shape[1]), axis=1)
+    links = _compare_ahead(Z, np.lexsort([along, *Y.T]))
+    tied = np.all(Y[links[0]] == Y[links[1]], axis=1)
+    if not tied.any():
+        return None
+    copies = join_pairs((links[0][tied], links[1][tied]), len(X))
+    ties = Ties.of_pairs(_compare_ahead(Z, np.argsort(along, kind="stable")), Y)
+    is_coarse = is_class or _chance_of_tie(Y[copies.first]) > _COARSE
+    if is_coarse and not _has_continuous_column(X[copies.first]):
+        return None
+    if is_class:
+        # Repeated observations disagree half as often as nearest rows, or more often.
+        agreement = _chance_of_agreement(Z[copies.first], Y[copies.first])
+        expected = ties.are_common(0.5 * (1.0 + agreement))
+    else:
+        expected = ties.are_expected(Y[copies.first])
+    return None if expected else copies
+
+
+def group_copies(
+    groups: NDArray[np.int32] | None,
+    X: Any,
+    y: Array,
+    weights: Array | None = None,
+    *,
+    is_class: bool = False,
+) -> NDArray[np.int32] | None:
+    """Return groups in which all copies of a row are together, so that they judge none of them.
+
+    Parameters
+    ----------
+    groups : array (N,) or None
+        Groups of rows that were given, numbered from 0. Groups that share a record are one.
+    X, y, is_class
+        See :func:`find_copies`.
+    weights : array (N,), optional
+        Rows of weight zero are absent.
+
+    Examples
+    --------
+    >>> X = np.array([[0.3], [0.1], [0.2], [0.3]])
+    >>> group_copies(None, X, np.array([0.7, 0.5, 0.6, 0.7]))
+    array([0, 1, 2, 0], dtype=int32)
+    """
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    copies = find_copies(X[kept], y[kept], is_class=is_class) if hasattr(X, "ndim") else None
+    if copies is None:
+        return groups
+    n_copies = len(kept) - copies.n_groups
+    action = "Copies were never split between rows that learn and rows that judge."
+    warn_of_copies(n_copies, len(kept), action, calls=3)
+    number = copies.number
+    if groups is not None:
+        rows = np.arange(len(kept))
+        members = RowGroups.of_equal(groups[kept].astype(np.float64))
+        ends = np.append(copies.first[copies.number], members.first[members.number])
+        number = join_pairs((np.append(rows, rows), ends), len(kept)).number
+    joined = np.zeros(len(y), dtype=np.int32)
+    joined[kept] = number
+    return joined
+
+
+def _standardise(X: Array) -> Array:
+    """Columns of unit variance, missing values far from all others."""
+    Z = X.astype(np.float64)
+    missing = np.isnan(Z)
+    counts = np.maximum(np.sum(~missing, axis=0), 1)
+    Z -= np.sum(np.where(missing, 0.0, Z), axis=0) / counts
+    with np.errstate(over="ignore"):
+        scale = np.sqrt(np.sum(np.where(missing, 0.0, Z) ** 2, axis=0) / counts)
+    Z /= np.where((scale > 0.0) & np.isfinite(scale), scale, 1.0)
+    Z[missing] = 2.0 * np.sqrt(len(Z))  # of unit variance, no value can lie there
+    return Z
+
+
+def _compare_ahead(Z: Array, order: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs of near rows among those that follow each other closely in an order."""
+    first, second = [], []
+    for ahead in range(1, min(_AHEAD, len(order) - 1) + 1):
+        a, b = order[:-ahead], order[ahead:]
+        near = np.flatnonzero(np.abs(Z[a, 0] - Z[b, 0]) <= _NEAR)
+        near = near[np.all(np.abs(Z[a[near]] - Z[b[near]]) <= _NEAR, axis=1)]
+        first.append(a[near])
+        second.append(b[near])
+    return np.concatenate(first), np.concatenate(second)
+
+
+def _chance_of_tie(Y: Array) -> float:
+    """Share of the pairs of rows with equal targets."""
+    counts, n = RowGroups.of_equal(Y).count(), len(Y)
+    return float(np.sum(counts * (counts - 1.0))) / max(n * (n - 1.0), 1.0)
+
+
+def _chance_of_agreement(Z: Array, Y: Array) -> float:
+    """Share of rows whose nearest other row is of the same class."""
+    if len(Z) < 2:
+        return 1.0
+    some = np.random.default_rng(0).permutation(len(Z))[:_MOST_JUDGES]
+    near = NearestNeighbors(n_neighbors=1).fit(Z[some]).kneighbors(return_distance=False)
+    return float(np.mean(np.all(Y[some] == Y[some[near[:, 0]]], axis=1)))
+
+
+def _has_continuous_column(X: Array) -> bool:
+    """Return whether most values of some column differ, so that no rows are equal by chance."""
+    return any(len(np.unique(x)) > _DISTINCT * len(x) for x in X.T)

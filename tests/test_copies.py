@@ -1,0 +1,94 @@
+"""Rows that may be one record twice, and which ties of targets are expected."""
+
+import numpy as np
+import pytest
+from support.for_each import for_each
+
+from posterity import copies
+from posterity.row_groups import RowGroups
+
+
+def rows(n=80, seed=0, noise=0.5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, X[:, 0] + noise * rng.normal(size=n)
+
+
+@for_each("gap", [0.0, 1e-9, 1e-5])
+@for_each("decimals", [12, 2])
+def test_repetitions_of_rows_are_found(gap, decimals):
+    X, y = rows()
+    y = np.round(y, decimals)
+    X, y = np.vstack([X, X[:9] + gap]), np.append(y, y[:9])
+    found = copies.find_copies(X, y)
+    np.testing.assert_array_equal(found.number, np.append(np.arange(80), np.arange(9)))
+
+
+def test_every_row_of_many_copies_is_found_in_any_order():
+    X, y = rows()
+    order = np.random.default_rng(1).permutation(400)
+    found = copies.find_copies(np.tile(X, (5, 1))[order], np.tile(y, 5)[order])
+    assert found.n_groups == 80
+    assert all(len(set((order % 80)[found.number == g])) == 1 for g in range(80))
+
+
+def test_replicates_whose_targets_tie_by_rounding_are_no_copies():
+    X, _ = rows(60)
+    X = np.repeat(X, 4, axis=0)
+    y = X[:, 0] + 0.5 * np.random.default_rng(1).normal(size=240)
+    assert copies.find_copies(X, np.round(y, 1)) is None
+    assert copies.find_copies(X, np.round(y)) is None
+    assert copies.find_copies(np.vstack([X, X]), np.round(np.append(y, y), 1)) is not None
+
+
+def test_near_rows_with_other_targets_are_no_copies():
+    X, y = rows()
+    assert copies.find_copies(np.vstack([X, X + 1e-9]), np.append(y, y + 1e-6)) is None
+
+
+def test_rows_of_few_values_are_equal_by_chance():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(300, 3)).astype(float)
+    y = (X[:, 0] > 1).astype(float)
+    assert copies.find_copies(X, y) is None
+    assert copies.find_copies(X, y, is_class=True) is None
+
+
+def test_classes_of_copies_agree_more_often_than_those_of_neighbours():
+    X, y = rows()
+    label = (y > 0.0).astype(float)
+    assert copies.find_copies(X, label, is_class=True) is None
+    found = copies.find_copies(np.tile(X, (2, 1)), np.tile(label, 2), is_class=True)
+    assert found.n_groups == 80
+    again = (X[:, 0] + 0.5 * np.random.default_rng(7).normal(size=80) > 0.0).astype(float)
+    assert copies.find_copies(np.tile(X, (2, 1)), np.append(label, again), is_class=True) is None
+
+
+def test_missing_values_are_equal_to_each_other_only():
+    X, y = rows()
+    X[:4, 0] = np.nan
+    zeros = np.where(np.isnan(X), 0.0, X)
+    assert copies.find_copies(np.vstack([X, X[:4]]), np.append(y, y[:4])).n_groups == 80
+    assert copies.find_copies(np.vstack([X, zeros[:4]]), np.append(y, y[:4])) is None
+
+
+def test_ties_of_repeats_are_counted_by_pairs():
+    groups = RowGroups.of_equal(np.array([[0.0], [0.0], [1.0]]))
+    ties = copies.Ties.of_repeats(
+        groups, np.array([[1.0], [3.0], [5.0]]), np.array([2.0, 1.0, 3.0])
+    )
+    assert ties.n_tied == pytest.approx(1 + 3)
+    assert ties.n_apart == pytest.approx(2)
+    np.testing.assert_allclose(ties.squares, 2 * 4.0)
+
+
+def test_copies_join_groups_that_were_given():
+    X, y = rows(6)
+    X, y = np.vstack([X, X[:2]]), np.append(y, y[:2])
+    given = np.array([0, 1, 2, 2, 3, 4, 5, 5], dtype=np.int32)
+    with pytest.warns(copies.CopiedRowsWarning, match="2 of 8 rows are copies"):
+        joined = copies.group_copies(given, X, y)
+    np.testing.assert_array_equal(joined, [0, 0, 1, 1, 2, 3, 0, 0])
+    assert copies.group_copies(None, X[:6], y[:6]) is None
+    absent = np.array([1.0] * 6 + [0.0] * 2)
+    assert copies.group_copies(None, X, y, absent) is None
