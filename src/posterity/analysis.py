@@ -18,6 +18,9 @@ __all__ = ["TableComparison", "compare"]
 
 _MOST_ROWS = 100_000
 _SHOWN = ("log_score", "standard_error", "rmse", "coverage", "accuracy", "calibration")
+_TWO_CLASSES = (
+    *("brier", "precision", "recall", "roc_area", "flagged", "expected_cost", "cost_error"),
+)
 _COSTS = ("log_evidence", "fit_seconds", "predict_seconds", "n_bytes")
 
 Models: TypeAlias = Sequence[str] | Mapping[str, Any] | None
@@ -37,6 +40,8 @@ def compare(
     seed: int = 0,
     budget: float | None = None,
     prefer: comparison.Preference = "simple",
+    cost: tuple[float, float] | None = None,
+    positive: str | None = None,
     rows: int | None = _MOST_ROWS,
     **columns: Sequence[str],
 ) -> "TableComparison":
@@ -70,6 +75,11 @@ def compare(
     prefer : "simple" or "best", default="simple"
         Which model to choose among those that do not differ significantly from the best: the
         simplest, or the one with the highest log score.
+    cost : (float, float), optional
+        Of two classes: the costs of a false alarm and of a miss, such as (1, 20), for the threshold
+        from which rows are flagged and the expected cost of each model.
+    positive : str, optional
+        Class whose rows should be flagged. None: the second one, such as 1 of 0 and 1.
     rows : int or None, default=100,000
         Use at most this many rows of a file, drawn at random. None: all.
     **columns : sequence of str
@@ -94,6 +104,7 @@ def compare(
     >>> print(f"{lower[0]:.0f} to {upper[0]:.0f}")
     26 to 29
     """
+    flagging = comparison.Flagging(None if positive is None else str(positive), cost)
     sample, notes, name = _read(data, target, rows, seed)
     schema = tables.infer(
         sample.frame,
@@ -116,6 +127,7 @@ def compare(
         seed=seed,
         budget=budget,
         prefer=prefer,
+        flagging=flagging,
         holdout=comparison.Holdout.from_schema(schema, folds=folds, seed=seed, gap=gap),
     )
     sentences = (*notes, *tables.describe_schema(schema, sample.frame))
@@ -172,7 +184,11 @@ class TableComparison:
             "model": [one.name for one in results],
             "baseline": [one.baseline for one in results],
         }
-        scores = {name: [getattr(one, name) for one in results] for name in (*_SHOWN, *_COSTS)}
+        scores = {name: [getattr(one, name) for one in results] for name in _SHOWN}
+        scores |= {
+            name: [getattr(one.two_classes, name, None) for one in results] for name in _TWO_CLASSES
+        }
+        scores |= {name: [getattr(one, name) for one in results] for name in _COSTS}
         known = {
             name: values for name, values in scores.items() if values.count(None) < len(values)
         }

@@ -53,6 +53,8 @@ def compare(
     ] = None,
     budget: options.Budget = None,
     prefer: compare_options.Prefer = compare_options.Preference.SIMPLE,
+    cost: options.Cost = None,
+    positive: options.Positive = None,
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
@@ -80,6 +82,7 @@ def compare(
 ) -> None:
     """Rank models by cross-validation, write a report and save the chosen model."""
     with outcome.report_errors():
+        from posterity import comparison
         from posterity.cli import compare as work
         from posterity.cli import table_input, voice
 
@@ -94,6 +97,7 @@ def compare(
             force,
             prefer=prefer.value,
             predictions=predictions,
+            flagging=comparison.Flagging(positive, cost),
         )
         work.run(plan, voice.OutputPrinter(json))
 
@@ -195,14 +199,18 @@ def evaluate(
     separator: options.Separator = None,
     sheet: options.Sheet = None,
     seed: options.Seed = 0,
+    cost: options.Cost = None,
+    positive: options.Positive = None,
     json: options.Json = False,
 ) -> None:
     """Score a saved model on rows with known target values."""
     with outcome.report_errors():
+        from posterity import comparison
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
+        flagging = comparison.Flagging(positive, cost)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet, flagging)
         work.run(plan, voice.OutputPrinter(json))
 
 
@@ -218,15 +226,19 @@ def report(
     separator: options.Separator = None,
     sheet: options.Sheet = None,
     seed: options.Seed = 0,
+    cost: options.Cost = None,
+    positive: options.Positive = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Write a report on a saved model, using rows with known target values."""
     with outcome.report_errors():
+        from posterity import comparison
         from posterity.cli import evaluate as work
         from posterity.cli import voice
 
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet)
+        flagging = comparison.Flagging(positive, cost)
+        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet, flagging)
         work.write_report(plan, out, voice.OutputPrinter(json), force=force)
 
 

@@ -5,11 +5,11 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from posterity import comparison, persistence, progress, report
-from posterity.cli import held_out, outputs, scores, table_input
+from posterity.cli import held_out, outputs, scores, table_input, two_classes
 from posterity.cli.voice import OutputPrinter
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class CompareRequest:
     force: bool
     prefer: comparison.Preference = "simple"
     predictions: str | None = None
+    flagging: comparison.Flagging = field(default_factory=comparison.Flagging)
 
     def command(self) -> str:
         """Return the exact command that repeats this comparison."""
@@ -41,6 +42,7 @@ class CompareRequest:
         words += ["--models", self.models] if self.models else []
         words += ["--budget", f"{self.budget:g}s"] if self.budget else []
         words += ["--prefer", self.prefer] if self.prefer != "simple" else []
+        words += two_classes.list_words(self.flagging)
         return shlex.join(words)
 
 
@@ -75,6 +77,7 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
             budget=plan.budget,
             report=tell,
             prefer=plan.prefer,
+            flagging=plan.flagging,
         )
 
 
@@ -131,6 +134,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
         *_list_stopped_models(found),
         *_list_skipped_models(found),
     )
+    two_classes.print_scores(found.results, voice, chosen=found.best)
     voice.say("", found.verdict)
     voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
     voice.say(*comparison.describe_importance(found.importance))

@@ -1,5 +1,6 @@
 """Format scores as rows of a printed table and as JSON."""
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,8 +35,7 @@ def explain_columns(task: str, *, ranked: bool = True) -> str:
 
 def format_cells(result: comparison.Result, *, chosen: bool = False) -> Iterator[str]:
     """Yield the cells of one row of the ranking, in the order of ``columns``."""
-    name = f"({result.name})" if result.baseline else result.name
-    yield f"{'> ' if chosen else ''}{name}{'*' if result.stopped else ''}"
+    yield format_name(result, chosen=chosen)
     yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
     if result.rmse is not None:
         yield f"{result.rmse:.4g}"
@@ -49,6 +49,12 @@ def format_cells(result: comparison.Result, *, chosen: bool = False) -> Iterator
     yield "" if result.n_bytes is None else amounts.format_size(result.n_bytes)
 
 
+def format_name(result: comparison.Result, *, chosen: bool = False) -> str:
+    """Return the name of a model with its marks."""
+    name = f"({result.name})" if result.baseline else result.name
+    return f"{'> ' if chosen else ''}{name}{'*' if result.stopped else ''}"
+
+
 def as_json(result: comparison.Result) -> dict[str, Any]:
     """Return the scores of a result as a dictionary, without its rows."""
     names = (
@@ -58,4 +64,6 @@ def as_json(result: comparison.Result) -> dict[str, Any]:
         *("folds", "stopped", "probability_best"),
     )
     scores = {name: getattr(result, name) for name in names}
+    if result.two_classes is not None:
+        scores |= dataclasses.asdict(result.two_classes)
     return scores | ({"weights": dict(result.weights)} if result.weights else {})

@@ -63,10 +63,17 @@ class DaskTable:
         budget: float | None,
         report: Any,
         prefer: comparison.Preference = "simple",
+        flagging: comparison.Flagging | None = None,
     ) -> comparison.Comparison:
         """Fit each candidate to all rows outside a fold and score it on the sample inside."""
         return comparison.compare_on_dask(
-            self.rows, self.sample, candidates, budget=budget, report=report, prefer=prefer
+            self.rows,
+            self.sample,
+            candidates,
+            budget=budget,
+            report=report,
+            prefer=prefer,
+            flagging=flagging,
         )
 
 

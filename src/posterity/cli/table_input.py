@@ -117,6 +117,7 @@ class TableInMemory:
         budget: float | None,
         report: Any,
         prefer: comparison.Preference = "simple",
+        flagging: comparison.Flagging | None = None,
     ) -> comparison.Comparison:
         """Compare candidates by cross-validation."""
         return comparison.compare(
@@ -128,6 +129,7 @@ class TableInMemory:
             budget=budget,
             report=report,
             prefer=prefer,
+            flagging=flagging,
             holdout=comparison.Holdout.from_schema(
                 self.schema, folds=folds, seed=seed, gap=self.gap
             ),

@@ -11,6 +11,7 @@ from posterity.comparison.comparing import compare
 from posterity.comparison.dependence import find_dependence
 from posterity.comparison.evaluating import evaluate
 from posterity.comparison.family import family
+from posterity.comparison.flagging import Flagging
 from posterity.comparison.holdout import Dependence, Holdout
 from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.members import Member
@@ -22,6 +23,7 @@ from posterity.comparison.results import (
     Preference,
     Result,
     Skipped,
+    TwoClassScores,
 )
 from posterity.comparison.spread import compare_on_dask
 from posterity.comparison.verdict import verdict
@@ -31,6 +33,7 @@ __all__ = [
     "Candidate",
     "Comparison",
     "Dependence",
+    "Flagging",
     "HeldOut",
     "Holdout",
     "Importance",
@@ -38,6 +41,7 @@ __all__ = [
     "Preference",
     "Result",
     "Skipped",
+    "TwoClassScores",
     "baselines",
     "candidates",
     "compare",

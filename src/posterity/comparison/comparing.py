@@ -12,6 +12,7 @@ from posterity.comparison import choosing, racing, trial
 from posterity.comparison import folds as parting
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.dependence import find_dependence
+from posterity.comparison.flagging import Flagging, add_two_class_scores
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.importance import MeasuredRows, rank_inputs
 from posterity.comparison.racing import Progress
@@ -35,6 +36,7 @@ def compare(
     report: Progress | None = None,
     prefer: Preference = "simple",
     holdout: Holdout | None = None,
+    flagging: Flagging | None = None,
 ) -> Comparison:
     """Score models by cross-validation, rank them, and fit the chosen one to all rows.
 
@@ -74,6 +76,8 @@ def compare(
         Which rows are held out together, instead of ``folds`` and ``seed``. Default: rows that are
         later, of other groups or in other regions where the schema names such columns, else random
         ones.
+    flagging : Flagging, optional
+        Of two classes: the one whose rows are flagged, and the costs of mistakes.
 
     Returns
     -------
@@ -93,6 +97,8 @@ def compare(
     'linear'
     """
     table, clock = tables.as_frame(frame), budgets.Clock(budget)
+    asked = flagging or Flagging()
+    asked.check_classes(schema.classes, schema.target)
     holdout = holdout or Holdout.from_schema(schema, folds=folds, seed=seed)
     found = find_dependence(table, schema, seed=seed) if holdout.kind == "random" else ()
     ground = ComparisonTask(
@@ -102,6 +108,7 @@ def compare(
         holdout,
         holdout.describe_scope(table, schema, found),
         tuple(one.sentence for one in found),
+        asked,
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
 
@@ -116,6 +123,7 @@ class ComparisonTask:
     holdout: Holdout = field(default_factory=Holdout)
     scope: str = ""
     cautions: tuple[str, ...] = ()
+    flagging: Flagging = field(default_factory=Flagging)
 
 
 def rank_candidates(
@@ -146,7 +154,7 @@ def rank_candidates(
     winner, fitted = _fit_to_all_rows(
         by_name, chosen.name, results, ground, clock, lambda name: tell(total - 1, total, name)
     )
-    ranked = choosing.sort_results(fitted)
+    ranked = add_two_class_scores(choosing.sort_results(fitted), ground.flagging)
     tell(total, total, "")
     return Comparison(
         schema=ground.schema,
@@ -164,6 +172,7 @@ def rank_candidates(
             prefer=prefer,
             cautions=ground.cautions,
             target=ground.schema.target,
+            flagging=ground.flagging,
         ),
         importance=_rank_winner_inputs(by_name[chosen.name], parts, clock, seed),
         holdout=ground.holdout,

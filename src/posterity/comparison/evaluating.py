@@ -1,16 +1,24 @@
 """Score a fitted model on a table."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from posterity import tables
+from posterity.comparison import flagging as flags
 from posterity.comparison import measuring, trial
 from posterity.comparison.results import Result
 
 
-def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -> Result:
+def evaluate(
+    model: tables.TableModel,
+    frame: Any,
+    *,
+    name: str | None = None,
+    flagging: flags.Flagging | None = None,
+) -> Result:
     """Score a fitted model on the rows of a table that have a target.
 
     The scores are valid only for rows that the model was not fitted to.
@@ -23,6 +31,8 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
         With the target.
     name : str, optional
         Name of the model in the result. Default: the class of its estimator.
+    flagging : Flagging, optional
+        Of two classes: the one whose rows are flagged, and the costs of mistakes.
 
     Examples
     --------
@@ -34,6 +44,8 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     >>> found.name, found.rmse < 0.2
     ('BayesianLinearRegression', True)
     """
+    asked = flagging or flags.Flagging()
+    asked.check_classes(model.labels_, model.schema_.target)
     table = tables.as_frame(frame)
     y, has_target = model.encode_targets(table)
     rows = np.flatnonzero(has_target)
@@ -59,4 +71,5 @@ def evaluate(model: tables.TableModel, frame: Any, *, name: str | None = None) -
     )
     called = type(model.estimator_).__name__ if name is None else name
     code = " ".join(repr(model.estimator).split())
-    return measuring.score_predictions(called, code, held_out, costs, baseline=False)
+    result = measuring.score_predictions(called, code, held_out, costs, baseline=False)
+    return replace(result, two_classes=flags.score_two_classes(held_out, asked))

@@ -63,6 +63,53 @@ class HeldOut:
     folds: NDArray[Any] | None = None
 
 
+@dataclass(frozen=True)
+class TwoClassScores:
+    """Scores of a model of two classes, of which the rows of one should be flagged.
+
+    Attributes
+    ----------
+    positive : str
+        The class whose rows should be flagged.
+    threshold : float
+        Least probability of this class in a row that is flagged: 0.5, or that of the costs.
+    brier : float
+        Mean squared error of the probability.
+    precision, recall : float
+        Share of flagged rows that are of this class, and share of the rows of this class that are
+        flagged; NaN if there is no such row.
+    roc_area : float
+        Area under the ROC curve: probability that a row of this class has a higher probability of
+        it than another row; NaN if all rows are of one class.
+    flagged : float
+        Share of all rows that are flagged.
+    expected_cost, cost_error : float or None
+        Mean cost per row, and its standard error; None without costs. For a model with fewer
+        folds than others, the cost that it would have on their rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BayesianLogisticRegression, comparison, tables
+    >>> x = np.linspace(0.0, 1.0, 30)
+    >>> table = {"x": x, "y": np.where(x > 0.5, "yes", "no")}
+    >>> model = tables.TableModel(BayesianLogisticRegression(), tables.infer(table, "y")).fit(table)
+    >>> found = comparison.evaluate(model, table, flagging=comparison.Flagging(cost=(1.0, 9.0)))
+    >>> found.two_classes.positive, found.two_classes.roc_area, found.two_classes.recall
+    ('yes', 1.0, 1.0)
+    """
+
+    positive: str
+    threshold: float
+    brier: float
+    precision: float
+    recall: float
+    roc_area: float
+    flagged: float
+    expected_cost: float | None = None
+    cost_error: float | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Scores of one model on held-out rows.
@@ -113,6 +160,8 @@ class Result:
         models, by a Bayesian bootstrap; None for baselines and for models that were stopped.
     weights : tuple of (str, float)
         Models and their weights, if this is their mixture; else empty.
+    two_classes : TwoClassScores or None
+        Scores of two classes; None for numbers and for more classes.
 
     Examples
     --------
@@ -147,6 +196,7 @@ class Result:
     stopped: str = ""
     probability_best: float | None = None
     weights: tuple[tuple[str, float], ...] = ()
+    two_classes: TwoClassScores | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from posterity import tables
 from posterity.comparison import budget as budgets
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.comparing import ComparisonTask, rank_candidates
+from posterity.comparison.flagging import Flagging
 from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.racing import Progress
 from posterity.comparison.results import Comparison, Preference
@@ -24,6 +25,7 @@ def compare_on_dask(
     budget: float | None = None,
     report: Progress | None = None,
     prefer: Preference = "simple",
+    flagging: Flagging | None = None,
 ) -> Comparison:
     """Rank models that the workers of a Dask cluster fit to all rows.
 
@@ -40,7 +42,7 @@ def compare_on_dask(
         Rows drawn from the same source, on which the models are scored.
     candidates : sequence of Candidate
         Made with ``on_dask=True``.
-    budget, report, prefer
+    budget, report, prefer, flagging
         As for ``compare``.
 
     Returns
@@ -67,10 +69,13 @@ def compare_on_dask(
     ('linear', 200, 100)
     """
     clock = budgets.Clock(budget)
+    asked = flagging or Flagging()
+    asked.check_classes(rows.schema.classes, rows.schema.target)
     ground = ComparisonTask(
         rows.schema,
         _split_sample(_refuse_roles(rows), sample),
         lambda one: rows.fit_estimator(one.estimator),
+        flagging=asked,
     )
     seed = rows.targets.seed
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)

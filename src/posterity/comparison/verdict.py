@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from posterity.arrays import Array
 from posterity.comparison import choosing, measuring
 from posterity.comparison.choosing import HARDLY, find_constant, is_better
+from posterity.comparison.flagging import Flagging, say_costs
 from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
@@ -27,6 +28,7 @@ def verdict(
     prefer: Preference = "simple",
     cautions: Sequence[str] = (),
     target: str = "the target",
+    flagging: Flagging | None = None,
 ) -> str:
     """Say which model to use, how certain the ranking is, and whether its uncertainty is reliable.
 
@@ -44,6 +46,9 @@ def verdict(
         Sentences about rows that seem to depend on each other.
     target : str, default="the target"
         Name of the column that is predicted.
+    flagging : Flagging, optional
+        Of two classes: the one whose rows are flagged, and the costs of mistakes, for which the
+        results have scores.
 
     Examples
     --------
@@ -70,6 +75,7 @@ def verdict(
         gained = _state_gain(chosen, baselines)
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
     said.append(f"{trust}{gained}.")
+    said += say_costs(family, chosen, flagging) if flagging else []
     if cautions:
         said.append(_CAUTION)
     return " ".join(said)

@@ -67,6 +67,11 @@ def format_with_error(value: float, error: float) -> tuple[str, str]:
     return format_fixed(value, decimals), format_fixed(error, decimals)
 
 
+def join_with_error(value: float, error: float) -> str:
+    """Format a number and its standard error as one text."""
+    return f" {PLUS_MINUS} ".join(format_with_error(value, error))
+
+
 def format_count(n: int) -> str:
     """Format a whole number with separated thousands."""
     return format_fixed(float(n), 0)

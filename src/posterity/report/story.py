@@ -37,6 +37,8 @@ class Story:
         Predictions for rows of ``frame``, and the observed values.
     comparison : Comparison, optional
         Scores of several models; ``held_out`` then contains only held-out rows.
+    two_classes : TwoClassScores, optional
+        Scores of two classes, if there is no ``comparison``, which has them.
     model_path : str, default="model.posterity"
         File of the saved model, for the suggested commands.
     source : str, default="data.csv"
@@ -63,6 +65,7 @@ class Story:
     frame: pl.DataFrame
     held_out: results.HeldOut
     comparison: results.Comparison | None = None
+    two_classes: results.TwoClassScores | None = None
     model_path: str = "model.posterity"
     source: str = "data.csv"
     dask: str | None = None

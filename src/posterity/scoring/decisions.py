@@ -1,6 +1,7 @@
 """Scores of two classes: precision, recall, area under the ROC curve, and costs of mistakes."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -170,7 +171,7 @@ def compute_row_costs(
     return false_alarm * (flagged & ~is_positive) + miss * (~flagged & is_positive)
 
 
-def check_cost(cost: tuple[float, float]) -> tuple[float, float]:
+def check_cost(cost: Any) -> tuple[float, float]:
     """Return the costs of a false alarm and of a miss; raise unless both are positive."""
     values = np.asarray(cost)
     numeric = values.dtype.kind in "iuf" and values.shape == (2,)
@@ -212,5 +213,5 @@ class _ScoredRows:
         return cls(p[:, positive], k == positive, np.ones(len(k)) if weights is None else weights)
 
 
-def _ratio(part: float, whole: float) -> float:
+def _ratio(part: Any, whole: Any) -> float:
     return float(part / whole) if whole > 0.0 else float("nan")

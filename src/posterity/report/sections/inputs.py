@@ -43,7 +43,7 @@ def _row(one: comparison.Importance) -> Row:
     ends = [numbers.format_with_error(end, one.error)[0] for end in (one.low, one.high)]
     cells = (
         one.name,
-        f" {numbers.PLUS_MINUS} ".join(numbers.format_with_error(one.drop, one.error)),
+        numbers.join_with_error(one.drop, one.error),
         " to ".join(ends),
         "yes" if one.helps else "nothing beyond the other inputs",
     )

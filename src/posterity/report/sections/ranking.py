@@ -145,8 +145,10 @@ def _row(result: Result, best: Result, regression: bool, link: str) -> Row:
     )
     cells = (
         result.name,
-        _with_error(result.log_score, result.standard_error),
-        _with_error(result.behind, result.behind_error) if result.behind > 0.0 else numbers.DASH,
+        numbers.join_with_error(result.log_score, result.standard_error),
+        numbers.join_with_error(result.behind, result.behind_error)
+        if result.behind > 0.0
+        else numbers.DASH,
         *figures,
         numbers.format_short(result.calibration, 2),
         numbers.format_short(result.log_evidence, 4),
@@ -167,7 +169,3 @@ def _row(result: Result, best: Result, regression: bool, link: str) -> Row:
     )
     mark = "baseline" if result.baseline else "chosen" if result is best else ""
     return Row(cells, mark, values, link)
-
-
-def _with_error(value: float, error: float) -> str:
-    return f" {numbers.PLUS_MINUS} ".join(numbers.format_with_error(value, error))

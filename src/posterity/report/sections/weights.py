@@ -123,7 +123,7 @@ def _row_with_interval(found: EncodedWeights, d: int) -> Row:
     low, high = (numbers.format_with_error(w + side * _SURE * error, error)[0] for side in (-1, 1))
     cells = (
         found.names[d],
-        f" {numbers.PLUS_MINUS} ".join(numbers.format_with_error(w, error)),
+        numbers.join_with_error(w, error),
         f"{low} to {high}",
         CLEAR if found.clear[0, d] else UNCLEAR,
     )
