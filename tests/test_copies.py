@@ -82,13 +82,13 @@ def test_ties_of_repeats_are_counted_by_pairs():
     np.testing.assert_allclose(ties.squares, 2 * 4.0)
 
 
-def test_copies_join_groups_that_were_given():
+def test_copies_are_groups_where_none_are_named():
     X, y = rows(6)
     X, y = np.vstack([X, X[:2]]), np.append(y, y[:2])
-    given = np.array([0, 1, 2, 2, 3, 4, 5, 5], dtype=np.int32)
     with pytest.warns(copies.CopiedRowsWarning, match="2 of 8 rows are copies"):
-        joined = copies.group_copies(given, X, y)
-    np.testing.assert_array_equal(joined, [0, 0, 1, 1, 2, 3, 0, 0])
+        found = copies.group_copies(None, X, y)
+    np.testing.assert_array_equal(found, [0, 1, 2, 3, 4, 5, 0, 1])
+    given = np.arange(8, dtype=np.int32)
+    assert copies.group_copies(given, X, y) is given
     assert copies.group_copies(None, X[:6], y[:6]) is None
-    absent = np.array([1.0] * 6 + [0.0] * 2)
-    assert copies.group_copies(None, X, y, absent) is None
+    assert copies.group_copies(None, X, y, np.array([1.0] * 6 + [0.0] * 2)) is None

@@ -203,16 +203,21 @@ def group_copies(
     *,
     is_class: bool = False,
 ) -> NDArray[np.int32] | None:
-    """Return groups in which all copies of a row are together, so that they judge none of them.
+    """Return the groups that were given; without any, copies of a row are one, which judge no copy.
 
     Parameters
     ----------
     groups : array (N,) or None
-        Groups of rows that were given, numbered from 0. Groups that share a record are one.
+        Groups of rows, numbered from 0. Who names them says which rows are independent.
     X, y, is_class
         See :func:`find_copies`.
     weights : array (N,), optional
         Rows of weight zero are absent.
+
+    Returns
+    -------
+    groups : array (N,) or None
+        None where none were given and no rows are copies.
 
     Examples
     --------
@@ -220,22 +225,20 @@ def group_copies(
     >>> group_copies(None, X, np.array([0.7, 0.5, 0.6, 0.7]))
     array([0, 1, 2, 0], dtype=int32)
     """
-    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-    copies = find_copies(X[kept], y[kept], is_class=is_class) if hasattr(X, "ndim") else None
-    if copies is None:
+    if groups is not None or not isinstance(X, np.ndarray):
         return groups
-    n_copies = len(kept) - copies.n_groups
-    action = "Copies were never split between rows that learn and rows that judge."
-    warn_of_copies(n_copies, len(kept), action, calls=3)
-    number = copies.number
-    if groups is not None:
-        rows = np.arange(len(kept))
-        members = RowGroups.of_equal(groups[kept].astype(np.float64))
-        ends = np.append(copies.first[copies.number], members.first[members.number])
-        number = join_pairs((np.append(rows, rows), ends), len(kept)).number
-    joined = np.zeros(len(y), dtype=np.int32)
-    joined[kept] = number
-    return joined
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    found = find_copies(X[kept], y[kept], is_class=is_class)
+    if found is None:
+        return None
+    action = (
+        "Copies were not split between rows that learn and rows that judge; groups=range(N) takes "
+        "all for independent."
+    )
+    warn_of_copies(len(kept) - found.n_groups, len(kept), action, calls=3)
+    numbers = np.zeros(len(y), dtype=np.int32)
+    numbers[kept] = found.number
+    return numbers
 
 
 def _standardise(X: Array) -> Array:

@@ -14,6 +14,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import RandomForestClassifier, scoring
+from posterity.copies import CopiedRowsWarning
 from posterity.designs import Chunks
 
 DRAWN = "weights equal repetition only in distribution where rows are drawn"
@@ -52,7 +53,8 @@ def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     w = np.random.default_rng(1).integers(0, 4, size=60)
     options = {"concentration": 1.0, "sharpness": 1.0, "max_features": 3}
     weighted = forest(600, **options).fit(X, y, sample_weight=w)
-    repeated = forest(600, **options).fit(X.repeat(w, axis=0), y.repeat(w))
+    often = np.repeat(np.arange(60), w)  # observations of their own, not copies
+    repeated = forest(600, **options).fit(X[often], y[often], groups=np.arange(len(often)))
     near = np.abs(weighted.predict_proba(X) - repeated.predict_proba(X))
     unweighted = np.abs(
         forest(600, **options).fit(X, y).predict_proba(X) - repeated.predict_proba(X)
@@ -135,7 +137,7 @@ def test_a_label_that_training_never_saw_is_refused_by_scores():
 def test_groups_are_in_the_bag_together_and_may_be_names():
     X, y = np.repeat(rows(30)[0], 4, axis=0), np.random.default_rng(0).permuted(["a", "b"] * 15)
     names = np.repeat([f"person {i}" for i in range(30)], 4)
-    together, apart = forest(50).fit(X, y.repeat(4), groups=names), forest(50).fit(X, y.repeat(4))
+    together, apart = (forest(50).fit(X, y.repeat(4), groups=g) for g in (names, np.arange(120)))
     assert apart.oob_score_ > 0.9  # of chance, by copies of a row
     assert together.oob_score_ < 0.7
     assert together.forest_.leaves.totals().sum() == 50 * 120  # a group drawn twice counts twice
@@ -245,3 +247,11 @@ def test_parts_of_rows_need_whole_weights_and_chunks_bring_their_own():
     X[4, 1] = np.nan
     with pytest.raises(ValueError, match="column 1, row 4 is NaN"):
         forest().fit(Chunks.from_arrays(X, (y == "alike").astype(float), rows=10))
+
+
+def test_copies_of_rows_are_in_the_bag_together():
+    (X, y), (X_new, y_new) = rows(80), rows(1000, seed=1)
+    with pytest.warns(CopiedRowsWarning, match="320 of 400 rows are copies"):
+        often = forest(60).fit(np.tile(X, (5, 1)), np.tile(y, 5))
+    loss = [log_loss(y_new, one.predict_proba(X_new)) for one in (often, forest(60).fit(X, y))]
+    assert loss[0] == pytest.approx(loss[1], abs=0.1)

@@ -15,6 +15,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import kernels, linalg
+from posterity.copies import CopiedRowsWarning
 from posterity.regression.kernel_ridge import KernelRidgeRegression
 
 
@@ -261,3 +262,17 @@ def test_leave_one_out_intervals_hold_what_they_say():
         lower, upper = KernelRidgeRegression().fit(X[:40], y[:40]).predict_interval(X[40:], 0.8)
         held.append(np.mean((lower < y[40:]) & (y[40:] < upper)))
     assert 0.75 < np.mean(held) < 0.85
+
+
+@for_each("gap", [0.0, 1e-9])
+def test_copies_of_a_row_are_left_out_together(gap):
+    X, y = data(80)
+    rng = np.random.default_rng(0)
+    y = y + 0.5 * rng.normal(size=80)
+    once = KernelRidgeRegression().fit(X, y)
+    rows = np.tile(X, (5, 1)) + gap * rng.normal(size=(400, X.shape[1]))
+    with pytest.warns(CopiedRowsWarning, match="320 of 400 rows are copies"):
+        often = KernelRidgeRegression().fit(rows, np.tile(y, 5))
+    assert often.noise_variance_ == pytest.approx(once.noise_variance_, rel=1e-4)
+    np.testing.assert_allclose(often.predict(X), once.predict(X), atol=1e-3)
+    assert often.loo_residuals_.shape == (400,)

@@ -9,6 +9,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import RandomFernRegressor, RandomForestRegressor, RandomTreeRegressor, distributions
+from posterity.copies import CopiedRowsWarning
 
 DRAWN = "weights equal repetition only in distribution where rows are drawn"
 CASES = [
@@ -91,7 +92,8 @@ def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     X, y = waves(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)
     model = RandomForestRegressor(600, max_features=2, random_state=0)
-    repeated = clone(model).fit(X.repeat(w, axis=0), y.repeat(w)).predict(X)
+    often = np.repeat(np.arange(60), w)  # observations of their own, not copies
+    repeated = clone(model).fit(X[often], y[often], groups=np.arange(len(often))).predict(X)
     weighted = clone(model).fit(X, y, sample_weight=w).predict(X)
     unweighted = clone(model).fit(X, y).predict(X)
     assert np.abs(weighted - repeated).max() < 0.5 * np.abs(unweighted - repeated).max()
@@ -101,7 +103,7 @@ def test_groups_are_in_the_bag_together():
     X, y = np.repeat(waves(40)[0], 5, axis=0), np.random.default_rng(0).normal(size=40).repeat(5)
     options = {"min_samples_leaf": 1, "random_state": 0}
     together = RandomForestRegressor(40, **options).fit(X, y, groups=np.arange(200) // 5)
-    apart = RandomForestRegressor(40, **options).fit(X, y)
+    apart = RandomForestRegressor(40, **options).fit(X, y, groups=np.arange(200))
     assert apart.oob_rmse_ < 0.5 < 0.9 < together.oob_rmse_
     counted = (np.arange(200) < 5).astype(float)  # one group, which every tree draws
     alone = RandomForestRegressor(3).fit(X, y, sample_weight=counted, groups=np.arange(200) // 5)
@@ -150,3 +152,15 @@ def test_targets_that_are_no_numbers_get_a_sentence(model):
     ):
         with pytest.raises(ValueError, match=message):
             clone(model).fit(X, bad)
+
+
+def test_copies_of_rows_are_in_the_bag_together():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(1080, 3))
+    y = np.sin(X[:, 0]) + 0.5 * rng.normal(size=1080)
+    rows, targets = np.tile(X[:80], (5, 1)) + 1e-9 * rng.normal(size=(400, 3)), np.tile(y[:80], 5)
+    with pytest.warns(CopiedRowsWarning, match="320 of 400 rows are copies"):
+        model = RandomForestRegressor(60, random_state=0).fit(rows, targets)
+    predicted = model.predict_dist(X[80:])
+    assert np.mean(np.abs(predicted.cdf(y[80:]) - 0.5) < 0.45) > 0.8
+    assert model.oob_log_score_ == pytest.approx(predicted.log_prob(y[80:]).mean(), abs=0.2)

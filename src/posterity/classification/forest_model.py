@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier, encode_classes
 from posterity.trees import forests
@@ -45,7 +45,8 @@ class ForestClassifier(models.ForestModel, Classifier):
         groups : array-like of shape (N,), optional
             Group of each row, such as the person who was measured. A tree draws all rows of a group
             or none. Without groups, correlated rows leak between training and out-of-bag sets,
-            which makes out-of-bag estimates overconfident.
+            which makes out-of-bag estimates overconfident. Where no groups are given, copies of a
+            row (equal targets of equal or nearly equal inputs) are one.
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
@@ -59,6 +60,9 @@ class ForestClassifier(models.ForestModel, Classifier):
             given, all_codes, counts, together
         )
         family = self._family().adapt_to(rows, weights)
+        plan = self._plan_trees(family)
+        if plan.bootstrap:
+            bound = copies.group_copies(bound, rows, codes, weights, is_class=True)
         return self._adopt(
             forests.fit_classes(
                 family,
@@ -66,7 +70,7 @@ class ForestClassifier(models.ForestModel, Classifier):
                 codes.astype(np.int32),
                 weights,
                 len(self.classes_),
-                self._plan_trees(family),
+                plan,
                 arrays.generator(self.random_state),
                 bound,
             ),

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.regression.base import DISTRIBUTION, Regressor
 from posterity.trees import forests
@@ -47,7 +47,8 @@ class ForestRegressor(models.ForestModel, Regressor):
         groups : array-like of shape (N,), optional
             Group of each row, such as the person who was measured. A tree draws all rows of a group
             or none. Without groups, correlated rows leak between training and out-of-bag sets,
-            which makes out-of-bag estimates overconfident.
+            which makes out-of-bag estimates overconfident. Where no groups are given, copies of a
+            row (equal targets of equal or nearly equal inputs) are one.
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
@@ -62,6 +63,8 @@ class ForestRegressor(models.ForestModel, Regressor):
         family = self._family().adapt_to(rows, weights)
         rng = arrays.generator(self.random_state)
         plan = self._plan_trees(family)
+        if plan.bootstrap:
+            bound = copies.group_copies(bound, rows, Y, weights)
         return self._adopt(
             forests.fit_normals(family, rows, _columns(Y), weights, plan, rng, bound), counts
         )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, models, validation
+from posterity import arrays, copies, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     CholeskyFit,
@@ -60,13 +60,14 @@ class KernelRidgeRegression(KernelRegressor):
         each, (G,) or (G, K).
     loo_predictions_, loo_residuals_ : array of shape (N,) or (N, K)
         Each training row as the others predict it, the offset estimated anew, and the target minus
-        that. A row that counts n times is left out once.
+        that. A row that counts n times is left out once where repeated targets tell of noise, and
+        whole where they may be copies.
     noise_variance_ : float or array of shape (K,)
         Mean squared leave-one-out residual.
     kernel_ : Kernel
         The kernel, with every parameter set.
     X_train_ : array of shape (N, D), or list
-        The training rows, without those of weight zero.
+        The training rows, without those of weight zero; equal ones, and copies, are held once.
     stop_reason_ : str
         How the penalty was found.
     at_bounds_ : tuple of str
@@ -133,13 +134,17 @@ class KernelRidgeRegression(KernelRegressor):
         # Two rows at least, before the noise can be told.
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
         weight = models.check_row_weights(sample_weight, len(targets))
-        present = np.flatnonzero(weight)
         self._single_output = targets.ndim == 1
-        self._Y = (targets[:, None] if self._single_output else targets)[present]
-        self.X_train_ = kernels.rows.select_rows(rows, present)  # a copy: X may change later
-        self.kernel_ = self._bind_kernel().start(models.drop_repeated_rows(self.X_train_))
+        training = models.Training.from_present_rows(
+            rows, targets.reshape(len(targets), -1), weight, None
+        )
+        self.kernel_ = self._bind_kernel().start(models.drop_repeated_rows(training.rows))
+        training, whole = self._merge_copies(training)
+        self._Y, self._places, self.X_train_ = training.Y, training.places, training.rows
         K = np.require(arrays.to_numpy(self.kernel_(self.X_train_)), np.float64, "W")
-        problem = reduce_kernel(K, self._Y, weight[present], fit_intercept=self.fit_intercept)
+        problem = reduce_kernel(
+            K, training.Y, training.weights, fit_intercept=self.fit_intercept, whole=whole
+        )
         self._adopt(
             self._choose_penalty(problem) if alpha is None else self._use_penalty(problem, alpha)
         )
@@ -153,6 +158,22 @@ class KernelRidgeRegression(KernelRegressor):
             mean, np.broadcast_to(np.sqrt(self.noise_variance_), mean.shape)
         )
 
+    def _merge_copies(self, training: models.Training) -> tuple[models.Training, bool]:
+        """Make equal rows one, and near-copies; whether rows that count more are left out whole."""
+        if not isinstance(training.rows, np.ndarray) or self.kernel_.tells_rows_apart:
+            return training, False
+        once = training.merge_equal_rows()
+        is_copied = len(once.Y) > 1 and not once.has_replicates
+        n_copies = len(training.Y) - len(once.Y) if is_copied else 0
+        near = copies.find_copies(once.rows, once.Y)
+        if near is not None and near.n_groups > 1:
+            n_copies += len(once.Y) - near.n_groups
+            once = once.merge_copies(near)
+        if n_copies:
+            action = "The copies of a row were left out together."
+            copies.warn_of_copies(n_copies, len(training.Y), action, calls=3)
+        return once, is_copied
+
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.RBF(ard=True)  # it starts at the spread of each column, and stays there
 
@@ -164,12 +185,12 @@ class KernelRidgeRegression(KernelRegressor):
     @property
     def loo_residuals_(self) -> Array:
         """Target minus leave-one-out prediction of each training row, (N,) or (N, K)."""
-        return self._per_row(self._leave_one_out().residuals)
+        return self._per_row(self._leave_one_out().residuals[self._places])
 
     @property
     def loo_predictions_(self) -> Array:
         """Each training row as predicted by the others, (N,) or (N, K)."""
-        return self._per_row(self._Y - self._leave_one_out().residuals)
+        return self._per_row((self._Y - self._leave_one_out().residuals)[self._places])
 
     def _choose_penalty(self, problem: KernelProblem) -> KernelRidgeFit:
         """The solution at the penalty of the least leave-one-out error."""

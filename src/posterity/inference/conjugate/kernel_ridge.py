@@ -35,6 +35,7 @@ class KernelProblem:
     T: Array  # (N, K)  weighted targets, reflected; zero along the offset's axis
     coupling: Array  # (N,)  weighted kernel between the offset's axis and each row
     weight: Array  # (N,)
+    left_out: Array  # (N, 1)  share of each row that is left out to predict it
     scale: float  # trace of the weighted kernel matrix, before the offset was split off
     center: Array  # (K,)  weighted mean of the targets; zero without an offset
     floor: Array  # (K,)  a mean square below the rounding of the targets means nothing
@@ -50,7 +51,9 @@ class KernelProblem:
         return B if self.reflection is None else self.reflection.apply(B)
 
 
-def reduce_kernel(K: Array, Y: Array, weight: Array, *, fit_intercept: bool) -> KernelProblem:
+def reduce_kernel(
+    K: Array, Y: Array, weight: Array, *, fit_intercept: bool, whole: bool = False
+) -> KernelProblem:
     """Weight the rows and split off the offset, in the memory of K.
 
     Parameters
@@ -63,6 +66,8 @@ def reduce_kernel(K: Array, Y: Array, weight: Array, *, fit_intercept: bool) -> 
         How often each row counts, > 0.
     fit_intercept : bool
         Whether there is a free offset.
+    whole : bool, default=False
+        Whether a row that counts several times is left out whole, as copies must be, not once.
     """
     if fit_intercept and len(K) == 1 and weight[0] <= 1.0:
         raise ValueError(
@@ -78,16 +83,17 @@ def reduce_kernel(K: Array, Y: Array, weight: Array, *, fit_intercept: bool) -> 
     center = weight @ Y / weight.sum() if fit_intercept else np.zeros(Y.shape[1])
     T = s[:, None] * (Y - center)
     validation.check_spread(np.abs(T).max(axis=0), "targets")
+    left_out = np.ones((len(K), 1)) if whole else compute_left_out_share(weight)
     floor = np.maximum((_EPS * np.abs(Y).max(axis=0)) ** 2, _SMALLEST_VARIANCE)
     if not fit_intercept:
-        return KernelProblem(K, T, np.zeros(len(K)), weight, scale, center, floor, None)
+        return KernelProblem(K, T, np.zeros(len(K)), weight, left_out, scale, center, floor, None)
     H = symmetric.Reflection.to_first_axis(s)
     H.apply_to_both_sides(K)
     coupling = H.apply(K[0])
     K[0], K[:, 0] = 0.0, 0.0
     T_reflected = H.apply(T)
     T_reflected[0] = 0.0
-    return KernelProblem(K, T_reflected, coupling, weight, scale, center, floor, H)
+    return KernelProblem(K, T_reflected, coupling, weight, left_out, scale, center, floor, H)
 
 
 def _check_symmetric(K: Array) -> None:
@@ -101,17 +107,17 @@ def _check_symmetric(K: Array) -> None:
         )
 
 
-def delete_one_residuals(weight: Array, R: Array, h: Array) -> tuple[Array, Array]:
+def delete_one_residuals(problem: KernelProblem, R: Array, h: Array) -> tuple[Array, Array]:
     """Residuals with the row left out, and the parts of them that remain when it is not.
 
     R = lam Q s y are the weighted residuals and h = lam diag(Q), (N, K) each. A row that counts
-    w times is left out once, as if it had been repeated; one that counts less, whole. That is a
-    share f of the row's leverage 1 - h, and the residual left out is r / (1 - f (1 - h)): exact,
-    with the offset estimated anew.
+    w times is left out once, as if it had been repeated; one that counts less, whole, as is one of
+    copies. That is a share f of the row's leverage 1 - h, and the residual left out is
+    r / (1 - f (1 - h)): exact, with the offset estimated anew.
     """
-    f = compute_left_out_share(weight)
+    f = problem.left_out
     rest = (1.0 - f) + f * h
-    return R / (np.sqrt(weight)[:, None] * rest), rest
+    return R / (np.sqrt(problem.weight)[:, None] * rest), rest
 
 
 def compute_left_out_share(weight: Array) -> Array:
@@ -153,7 +159,7 @@ class KernelRidgeFit(abc.ABC):
     def leave_one_out(self) -> LeaveOneOut:
         """The residual of each row predicted by the others, and their weighted mean square."""
         p, w = self.problem, self.problem.weight
-        e, _ = delete_one_residuals(w, self.penalty * self.B, self._one_minus_leverage())
+        e, _ = delete_one_residuals(p, self.penalty * self.B, self._one_minus_leverage())
         return LeaveOneOut(e, np.maximum(w @ e**2 / w.sum(), p.floor))
 
 

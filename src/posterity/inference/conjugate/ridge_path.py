@@ -20,7 +20,6 @@ from posterity.arrays import Array
 from posterity.inference.conjugate.kernel_ridge import (
     KernelProblem,
     KernelRidgeFit,
-    compute_left_out_share,
     delete_one_residuals,
 )
 from posterity.linalg import symmetric
@@ -129,8 +128,8 @@ class KernelSpectrum:
     def leave_one_out_errors(self, log_lam: Array) -> Array:
         """Mean squared leave-one-out error at each of G penalties, (G, K)."""
         g = self._shrinkage(log_lam)
-        h, w = self.squares @ g, self.problem.weight
-        of_output = (delete_one_residuals(w, self.V @ (g * t[:, None]), h)[0] for t in self.T.T)
+        h, p, w = self.squares @ g, self.problem, self.problem.weight
+        of_output = (delete_one_residuals(p, self.V @ (g * t[:, None]), h)[0] for t in self.T.T)
         return np.stack([w @ e**2 / w.sum() for e in of_output], axis=1)
 
     def error_slope(self, log_lam: Array) -> Array:
@@ -139,8 +138,8 @@ class KernelSpectrum:
         dg = g * (1.0 - g)
         R, dR = np.hsplit(self.V @ np.hstack([g * self.T, dg * self.T]), 2)
         h, dh = np.hsplit(self.squares @ np.hstack([g, dg]), 2)
-        e, rest = delete_one_residuals(w, R, h)
-        de = (dR / np.sqrt(w)[:, None] - compute_left_out_share(w) * dh * e) / rest
+        e, rest = delete_one_residuals(self.problem, R, h)
+        de = (dR / np.sqrt(w)[:, None] - self.problem.left_out * dh * e) / rest
         return 2.0 * (w @ (e * de)) / w.sum()
 
     def fit_penalties(self, lam: Array) -> SpectralFit:
