@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from posterity.cli import compare_options, options, outcome, vision
+from posterity.cli import compare_options, options, outcome, parsing, vision
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -175,7 +175,7 @@ def predict(
 
     Every row is predicted, in batches, so the table may be larger than memory.
     """
-    levels = options.parse_quantile_levels(quantiles)
+    levels = parsing.parse_quantile_levels(quantiles)
     if json and out == "-":
         raise typer.BadParameter(
             "--json prints to standard output, so predictions need a file: add --out FILE."

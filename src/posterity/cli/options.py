@@ -1,10 +1,11 @@
 """Arguments and options that several subcommands share."""
 
 import enum
-import re
 from typing import Annotated, Any
 
 import typer
+
+from posterity.cli import parsing
 
 
 class Task(enum.StrEnum):
@@ -23,65 +24,11 @@ class Format(enum.StrEnum):
     EXCEL = "excel"
 
 
-_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TABLE = "Input table"
 _DASK = "Data larger than memory"
 _DEPENDENCE = "Rows that depend on each other"
 _TWO_CLASSES = "Two classes"
 FILES = "Files"
-
-
-def parse_duration(text: str | float) -> float:
-    """Parse a duration such as 60s, 2m, 1.5h or plain 90 into seconds."""
-    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh]?)", str(text).strip().lower())
-    if not match or float(match[1]) <= 0.0:
-        raise typer.BadParameter(f"{text!r} is not a duration; use, for example, 60s, 2m or 1h.")
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def parse_gap(text: str | int) -> int | str:
-    """Parse a gap: a number of times, or a length of time such as 7d."""
-    from posterity.comparison.holdout import parse_gap
-
-    try:
-        return parse_gap(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def parse_cost(text: Any) -> tuple[float, float]:
-    """Parse the costs of a false alarm and of a miss, such as 1:20."""
-    from posterity.comparison.flagging import parse_cost
-
-    try:
-        return parse_cost(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def parse_row_limit(text: str | int) -> int | None:
-    """Parse a number of rows; return None for all."""
-    if str(text).strip().lower() == "all":
-        return None
-    digits = str(text).replace(",", "").replace("_", "")
-    if not digits.isdecimal() or int(digits) < 1:
-        raise typer.BadParameter(
-            f"{text!r} is not a number of rows; use, for example, 100000, or all."
-        )
-    return int(digits)
-
-
-def parse_quantile_levels(text: str) -> tuple[float, ...]:
-    """Parse comma-separated levels between 0 and 1."""
-    try:
-        levels = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        levels = ()
-    if not levels or not all(0.0 < level < 1.0 for level in levels):
-        raise typer.BadParameter(
-            f"{text!r} is not a list of levels between 0 and 1, such as 0.05,0.5,0.95."
-        )
-    return tuple(sorted(set(levels)))
 
 
 Data = Annotated[
@@ -158,7 +105,7 @@ Rows = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        parser=parse_row_limit,
+        parser=parsing.parse_row_limit,
         metavar="NUMBER",
         help="Use at most this many rows, drawn at random, or 'all'.",
         rich_help_panel=_TABLE,
@@ -168,7 +115,7 @@ SampledRows = Annotated[
     int | None,
     typer.Option(
         "--rows",
-        parser=parse_row_limit,
+        parser=parsing.parse_row_limit,
         metavar="NUMBER",
         help="Use at most this many rows, drawn at random, or 'all'. With --dask, models are "
         "fitted to all rows, and this is the sample from which column types are inferred.",
@@ -179,7 +126,7 @@ Budget = Annotated[
     float | None,
     typer.Option(
         "--budget",
-        parser=parse_duration,
+        parser=parsing.parse_duration,
         metavar="TIME",
         help="Approximate time limit, such as 60s or 2m.",
     ),
@@ -230,7 +177,7 @@ Gap = Annotated[
     str | None,
     typer.Option(
         "--gap",
-        parser=parse_gap,
+        parser=parsing.parse_gap,
         metavar="GAP",
         help="With --time: how far held-out rows are after the rows that models are fitted to, as "
         "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
@@ -242,7 +189,7 @@ Cost = Annotated[
     Any,
     typer.Option(
         "--cost",
-        parser=parse_cost,
+        parser=parsing.parse_cost,
         metavar="FALSE_ALARM:MISS",
         help="Costs of the two mistakes, such as 1:20: rows are flagged from the probability on at "
         "which that costs less, and the expected cost of each model is shown.",
