@@ -9,7 +9,6 @@ copy does. Rows that are only nearly equal cannot come from weights, and may be 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 from sklearn.neighbors import NearestNeighbors
 
+from posterity import callers
 from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
@@ -40,14 +40,13 @@ class CopiedRowsWarning(UserWarning):
     """
 
 
-def warn_of_copies(n_copies: int, n_rows: int, action: str, *, calls: int) -> None:
+def warn_of_copies(n_copies: int, n_rows: int, action: str) -> None:
     """Warn once of the rows that repeat others, and say what was done about it."""
-    warnings.warn(
+    callers.warn_caller(
         f"{n_copies:,} of {n_rows:,} rows are copies of others: equal or nearly equal inputs with "
         f"exactly equal targets. {action} Remove copies, or use sample_weight for observations "
         "that were made several times.",
         CopiedRowsWarning,
-        stacklevel=calls + 1,
     )
 
 
@@ -235,7 +234,7 @@ def group_copies(
         "Copies were not split between rows that learn and rows that judge; groups=range(N) takes "
         "all for independent."
     )
-    warn_of_copies(len(kept) - found.n_groups, len(kept), action, calls=3)
+    warn_of_copies(len(kept) - found.n_groups, len(kept), action)
     numbers = np.zeros(len(y), dtype=np.int32)
     numbers[kept] = found.number
     return numbers

@@ -5,7 +5,7 @@ import typer
 from support.for_each import for_each
 from typer.testing import CliRunner
 
-from posterity.cli import app
+from posterity.cli import app, parsing
 
 runner = CliRunner()
 WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo", "vision")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from posterity import designs
+from posterity import callers, designs
 from posterity.classification.weight_model import StreamedClassifier, check_choice
 from posterity.inference.weights import (
     LaplaceFit,
@@ -21,7 +20,6 @@ from posterity.inference.weights import (
 from posterity.models import ModelCard
 
 PREDICTIVES = ("plug_in", "averaged")
-_CALLER = 5  # calls up from a warning: who called fit
 _SEPARABLE = (
     "The classes can be separated: some weights predict (some) rows without an error, and larger "
     "ones with ever more certainty, so that maximum likelihood has no end. The weights returned "
@@ -137,10 +135,10 @@ def report_convergence(model: Any, found: Weights) -> None:
     model.n_iter_ = max(1, found.n_iter)
     model.stop_reason_ = found.stop_reason
     if found.separable:
-        warnings.warn(_SEPARABLE, SeparationWarning, stacklevel=_CALLER)
+        callers.warn_caller(_SEPARABLE, SeparationWarning)
     elif not found.converged:
         message = f"stopped after {found.n_iter} steps: {found.stop_reason}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=_CALLER)
+        callers.warn_caller(message, ConvergenceWarning)
 
 
 def _posterior(

@@ -207,7 +207,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         else:
             found, kept = self._find_on_workers(self._fit_on_workers(source), problem), None
         chosen, fit = found.learned.chosen, found.fit
-        search = models.report_choice(chosen, "vector", self.max_iter, calls=2)
+        search = models.report_choice(chosen, "vector", self.max_iter)
         if nearest and len(self.classes_) == 2:
             chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
         posterior = SparsePosterior.from_fit(

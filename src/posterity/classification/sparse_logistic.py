@@ -151,9 +151,7 @@ class SparseLogisticRegression(StreamedClassifier):
             alternating=self.algorithm == "alternating",
         )
         assert fit is not None  # of classes
-        self.n_iter_, self.stop_reason_ = models.report_choice(
-            chosen, "column", self.max_iter, calls=4
-        )
+        self.n_iter_, self.stop_reason_ = models.report_choice(chosen, "column", self.max_iter)
         order = np.argsort(chosen.places)
         self.relevance_ = chosen.places[order]
         found = SparsePosterior.from_fit(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, kernels, linalg, models, optimize, validation
+from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference.components import (
     Clusters,
@@ -210,7 +209,7 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         if n_found < n_clusters:
             reason = f"only {n_found} groups of rows differ to the kernel"
         if not found.converged or n_found < n_clusters:
-            warnings.warn(reason, optimize.ConvergenceWarning, stacklevel=3)
+            callers.warn_caller(reason, optimize.ConvergenceWarning)
         return reason
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, kernels, linalg, models, optimize, validation
+from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference.components import (
     KernelComponents,
@@ -265,10 +264,9 @@ def _check_n_components(n_components: Any) -> int | float | None:
 
 def _warn_if_not_converged(converged: NDArray[np.bool_], n_iter: int) -> None:
     if not converged.all():
-        warnings.warn(
+        callers.warn_caller(
             f"{np.sum(~converged)} of {len(converged)} rows, the first of them row "
             f"{np.argmin(converged)}, were still moving after {n_iter} iterations: raise max_iter "
             "or tol.",
             optimize.ConvergenceWarning,
-            stacklevel=3,
         )

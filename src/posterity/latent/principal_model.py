@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, models, validation
+from posterity import callers, designs, models, validation
 from posterity.arrays import Array
 from posterity.inference.components import (
     FactoredSource,
@@ -120,10 +119,9 @@ class PrincipalModel(
         self._check_parameters()
         before = self._fitted.statistics if models.is_fitted(self) else None
         if before is None and models.is_fitted(self):
-            warnings.warn(
+            callers.warn_caller(
                 f"This {type(self).__name__} was fitted by fit, which keeps nothing that rows "
                 "could be added to: the rows of that fit are forgotten. Begin with partial_fit.",
-                stacklevel=2,
             )
         new = self._sum_statistics(X, sample_weight, first=before is None)
         statistics = new if before is None else before.merge(new)

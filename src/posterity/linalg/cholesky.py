@@ -1,12 +1,12 @@
 """Cholesky factorisation with its guards: jitter that is relative, announced and limited."""
 
-import warnings
 from collections.abc import Iterator
 
 import array_api_compat
 import numpy as np
 from scipy.linalg import eigvalsh
 
+from posterity import callers
 from posterity.arrays import DeviceArray, namespace, to_numpy
 from posterity.linalg import backends, blocked
 from posterity.linalg.errors import JitterWarning, NonFiniteError, NotPositiveDefiniteError
@@ -56,7 +56,7 @@ def cholesky(A: DeviceArray, *, overwrite: bool = False, max_jitter: float = 1e-
         if L is None:
             continue
         if relative:
-            warnings.warn(_jitter_sentence(relative, absolute), JitterWarning, stacklevel=2)
+            callers.warn_caller(_jitter_sentence(relative, absolute), JitterWarning)
         return L
     raise NotPositiveDefiniteError(_failure_sentence(A, max_jitter))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays
+from posterity import arrays, callers
 from posterity.arrays import Array
 from posterity.designs import dask_graph
 from posterity.distributions import dask_rows
@@ -81,8 +80,8 @@ class SpreadTerm:
     def value(self) -> float:
         """R^2, averaged over outputs; as scikit-learn has it where targets do not vary."""
         if self.n_rows < 2:
-            warnings.warn(
-                "R^2 is not defined with less than two rows.", UndefinedMetricWarning, stacklevel=2
+            callers.warn_caller(
+                "R^2 is not defined with less than two rows.", UndefinedMetricWarning
             )
             return float("nan")
         some = self.about_mean > 0.0

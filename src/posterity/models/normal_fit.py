@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import arrays, distributions, kernels, linalg, validation
+from posterity import arrays, callers, distributions, kernels, linalg, validation
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.averaging import PosteriorMixture, split_mixture
 from posterity.inference.posterior import LatentJoint
@@ -255,13 +254,12 @@ def _check_gap(posterior: InducingPosterior | SeparateOutputs, n_targets: float)
     The gap is about half the variance left at each target, in units of the noise.
     """
     if posterior.gap > _MOST_GAP * n_targets:
-        warnings.warn(
+        callers.warn_caller(
             "The inducing points leave more of the function than the noise accounts for: the log "
             f"evidence of the exact process may lie {posterior.gap:.3g} above its lower bound, "
             f"{posterior.gap / n_targets:.2g} for each target, and predictions may be too sure. "
             "Use more inducing_points, and let noise_variance be learned or make it larger; after "
             "partial_fit, fit all rows again.",
-            stacklevel=6,
         )
 
 

@@ -49,7 +49,7 @@ def learn_without_copies(learn: Callable[[Training], NormalFit], training: Train
         training, fit = once, refit
     if n_copies:
         action = "Their equal targets were not taken for a sign of low noise."
-        copies.warn_of_copies(n_copies, n_given, action, calls=4)
+        copies.warn_of_copies(n_copies, n_given, action)
     return fit
 
 

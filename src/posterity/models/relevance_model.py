@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, kernels, optimize, priors, validation
+from posterity import arrays, callers, designs, kernels, optimize, priors, validation
 from posterity.arrays import namespace
 from posterity.inference.sparse_bayes import (
     Chosen,
@@ -226,15 +225,12 @@ def check_algorithm(algorithm: str, max_iter: int) -> None:
     validation.check_count(max_iter, "max_iter")
 
 
-def report_choice(chosen: Chosen, kind: str, max_iter: int, *, calls: int) -> tuple[int, str]:
-    """How many passes the search took and why it ended; warns where that is not at a maximum.
-
-    The line that called fit is so many calls up from here.
-    """
+def report_choice(chosen: Chosen, kind: str, max_iter: int) -> tuple[int, str]:
+    """How many passes the search took and why it ended; warns where that is not at a maximum."""
     if not chosen.converged:
         advice = ": raise max_iter" if chosen.n_iter >= max_iter else ""
         message = f"{chosen.stop_reason}{advice}."
-        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=calls + 1)
+        callers.warn_caller(message, optimize.ConvergenceWarning)
     elif not len(chosen.places):
         return max(1, chosen.n_iter), f"no {kind} raises the evidence, and none is kept"
     return max(1, chosen.n_iter), chosen.stop_reason

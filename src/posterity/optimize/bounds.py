@@ -6,8 +6,6 @@ so that slopes at a bound are nats for e times the parameter.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import callers
 from posterity.arrays import Array
 from posterity.optimize.warning import ConvergenceWarning
 
@@ -133,16 +132,8 @@ def report_bounds(
     """
     for bound in found.bounds_reached:
         if bound.cuts_off and bound.label not in natural:
-            warnings.warn(f"{bound} {advice}", ConvergenceWarning, stacklevel=_calls_inside() + 1)
+            callers.warn_caller(f"{bound} {advice}", ConvergenceWarning)
     return tuple(bound.label for bound in found.bounds_reached)
-
-
-def _calls_inside() -> int:
-    """How many calls up the first one from outside this package is."""
-    package, frame, calls = __name__.partition(".")[0], sys._getframe(1), 0
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:
-        frame, calls = frame.f_back, calls + 1
-    return calls
 
 
 def is_held_by_bound(x: Array, g: Array, low: Array, high: Array) -> NDArray[np.bool_]:

@@ -1,10 +1,10 @@
 """Where a minimisation ended, and why."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from posterity import callers
 from posterity.arrays import Array
 from posterity.optimize.bounds import ReachedBound
 from posterity.optimize.warning import ConvergenceWarning
@@ -54,5 +54,5 @@ def warn_unless_converged(optimum: Optimum) -> Optimum:
     """The optimum, after a warning where the search did not converge."""
     if not optimum.converged:
         message = f"stopped after {optimum.n_iter} iterations: {optimum.stop_reason}"
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        callers.warn_caller(message, ConvergenceWarning)
     return optimum

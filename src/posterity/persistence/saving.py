@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.exceptions import InconsistentVersionWarning
 
-from posterity import files
+from posterity import callers, files
 from posterity.persistence import archive, decoding, describing, encoding, npy, strict_json
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
@@ -126,13 +125,12 @@ def _warn_of_versions(document: Any, versions: dict[str, str]) -> None:
     written, here = versions.get("scikit-learn"), sklearn.__version__
     foreign = [name for name in decoding.list_class_names(document) if name.startswith("sklearn.")]
     if foreign and written != here:
-        warnings.warn(
+        callers.warn_caller(
             InconsistentVersionWarning(
                 estimator_name=foreign[0],
                 current_sklearn_version=here,
                 original_sklearn_version=written,
             ),
-            stacklevel=3,
         )
 
 

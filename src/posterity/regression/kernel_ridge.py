@@ -171,7 +171,7 @@ class KernelRidgeRegression(KernelRegressor):
             once = once.merge_copies(near)
         if n_copies:
             action = "The copies of a row were left out together."
-            copies.warn_of_copies(n_copies, len(training.Y), action, calls=3)
+            copies.warn_of_copies(n_copies, len(training.Y), action)
         return once, is_copied
 
     def _default_kernel(self) -> kernels.Kernel:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from posterity import arrays, designs, distributions, models, optimize, validation
+from posterity import arrays, callers, designs, distributions, models, optimize, validation
 from posterity.arrays import Array
 from posterity.inference.penalized import (
     MinkowskiFit,
@@ -217,10 +216,9 @@ class LqRegression(StreamedLinearModel):
         self.n_iter_ = max(fit.n_iter for fit in fits)
         self.stop_reason_ = "; ".join(dict.fromkeys(fit.stop_reason for fit in fits))
         if not all(fit.converged for fit in fits):
-            warnings.warn(
+            callers.warn_caller(
                 f"LqRegression did not converge: {self.stop_reason_}. Raise max_iter or tol.",
                 optimize.ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _predict_from_features(

@@ -321,7 +321,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             kernel, at_bounds = self._learn_kernel(pool, make_outputs, problem, rng)
             engine = KernelEngine(training.rows, outputs, problem, rng, pool.centres)
             found = self._find_among_candidates(engine, kernel, at_bounds, pool)
-        search = models.report_choice(found.learned.chosen, "vector", self.max_iter, calls=3)
+        search = models.report_choice(found.learned.chosen, "vector", self.max_iter)
         nearest = sparse_noise.wants_nearest(self, likelihood)
         choice = found.learned.chosen, found.fit, found.order
         posterior = SparsePosterior.from_fit(*choice, offset=self.fit_intercept, nearest=nearest)

@@ -216,9 +216,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
             ColumnEngine(columns, outputs, problem), alternating=self.algorithm == "alternating"
         )
         assert fit is not None  # of a likelihood
-        self.n_iter_, self.stop_reason_ = models.report_choice(
-            chosen, "column", self.max_iter, calls=3
-        )
+        self.n_iter_, self.stop_reason_ = models.report_choice(chosen, "column", self.max_iter)
         order = np.argsort(chosen.places)
         nearest = sparse_noise.wants_nearest(self, likelihood)
         found = SparsePosterior.from_fit(
@@ -300,9 +298,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         self._adopt(posterior, kept)
         self.likelihood_ = None
         self.log_evidence_ = evidence
-        self.n_iter_, self.stop_reason_ = models.report_choice(
-            chosen, "column", self.max_iter, calls=4
-        )
+        self.n_iter_, self.stop_reason_ = models.report_choice(chosen, "column", self.max_iter)
 
     def _adopt(self, posterior: ConjugatePosterior, statistics: designs.Statistics) -> None:
         super()._adopt(posterior, statistics)

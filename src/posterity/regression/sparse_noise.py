@@ -128,7 +128,7 @@ def describe_vectors(
     has a column of its own.
     """
     chosen = found.chosen
-    search = models.report_choice(chosen, "vector", max_iter, calls=4)
+    search = models.report_choice(chosen, "vector", max_iter)
     average = check_hyperparameters(hyperparameters)
     posterior, log_evidence = noise.posterior(
         statistics, chosen, fit_intercept=offset, average=average

@@ -1,10 +1,9 @@
 """Validate sample weights."""
 
-import warnings
-
 import numpy as np
 from numpy.typing import ArrayLike
 
+from posterity import callers
 from posterity.arrays import Array
 from posterity.validation import checks, ranges, refusals
 
@@ -68,10 +67,9 @@ def warn_of_few_repetitions(weights: Array | None) -> None:
         return
     total, n_positive = float(weights.sum()), int(np.count_nonzero(weights))
     if total < 2.0 <= n_positive:
-        warnings.warn(
+        callers.warn_caller(
             f"sample_weight says how often each row counts, and these {n_positive} rows count as "
             f"{total:.3g} in all; multiply the weights by "
             f"{n_positive / total:.3g} if each row "
             "counts once.",
-            stacklevel=3,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, linalg, validation
+from posterity import arrays, callers, linalg, validation
 from posterity.arrays import Array
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
@@ -348,7 +347,7 @@ class WindowDetector(BaseEstimator):
         try:
             self.calibrate(views, boxes)
         except calibration.NoBoxError as error:
-            warnings.warn(f"{error} Boxes have no probability until then.", stacklevel=3)
+            callers.warn_caller(f"{error} Boxes have no probability until then.")
 
     def _find_start(self, options: TrainingOptions) -> Training | None:
         """What a fit with ``warm_start`` goes on from."""

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from posterity import arrays, kernels, linalg
+from posterity import arrays, callers, kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process import kernel_blocks
@@ -190,13 +189,12 @@ class ProcessPosterior:
         share = missed / np.where(size > 0.0, size, 1.0)
         row, output = np.unravel_index(np.argmax(share), missed.shape)
         if share[row, output] > _VISIBLE:
-            warnings.warn(
+            callers.warn_caller(
                 "The covariance of the rows is singular to rounding, and with "
                 f"{self.noise_variance:.1e} added to variances the function misses the target of "
                 f"row {row} by {missed[row, output]:.2g}. Rows that are nearly equal are the usual "
                 "cause: remove them, or let noise_variance be learned.",
                 linalg.JitterWarning,
-                stacklevel=3,
             )
 
     @property

@@ -9,11 +9,10 @@ variance (docs/decisions/0052).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
-from posterity import optimize
+from posterity import callers, optimize
 
 TOLERANCE = 1e-4  # nats in all, of which the mean is known to 0.01 standard deviations
 MAX_STEPS = 200
@@ -68,8 +67,8 @@ def climb_rate_bound(
     converged = at.expected_gain < least
     reason = f"after {n_steps} steps another one promises to gain {at.expected_gain:.1g} nats"
     if not converged:
-        warnings.warn(
-            f"the nearest normal was not found: {reason}", optimize.ConvergenceWarning, stacklevel=4
+        callers.warn_caller(
+            f"the nearest normal was not found: {reason}", optimize.ConvergenceWarning
         )
     return ClimbEnd(at, n_steps, reason, converged)
 

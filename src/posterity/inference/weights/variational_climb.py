@@ -10,13 +10,12 @@ the lower bound of the evidence rises: a step is one pass over the rows, as one 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from posterity import linalg, optimize
+from posterity import callers, linalg, optimize
 from posterity.arrays import Array
 
 TOLERANCE = 1e-3  # of the nats that the rows tell
@@ -119,7 +118,7 @@ def _climb_bound(
     reason = f"the last of {n_steps} steps changed the bound by {gain:.1g} nats"
     if not converged:
         message = f"the nearest normal was not found: {reason}; inference='laplace' does without"
-        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=5)
+        callers.warn_caller(message, optimize.ConvergenceWarning)
     largest = float(np.max(np.abs(at.answer.slope)))
     return NearestNormalEnd(at.mean, at.L, at.answer.bound, largest, n_steps, reason, converged)
 

@@ -6,12 +6,11 @@ matrices are all the memory it takes: K, and a factor that becomes its inverse.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 
-from posterity import kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent import mode as process_mode
 from posterity.inference.process.latent import sites
@@ -102,7 +101,7 @@ class LaplacePosterior(SitePosterior):
         with linalg.limit_threads(targets.n_rows):
             total, mode = _mode(memory, kernel, likelihood, X, targets, None)
         if not mode.converged:
-            warnings.warn(mode.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
+            callers.warn_caller(mode.stop_reason, optimize.ConvergenceWarning)
         return cls(
             total,
             X,

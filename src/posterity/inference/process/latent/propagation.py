@@ -10,13 +10,12 @@ likewise).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from posterity import kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent import mode, sites
 from posterity.inference.process.latent.cavities import CavityLikelihood
@@ -87,7 +86,7 @@ class PropagationPosterior(SitePosterior):
             found = _propagate(memory, likelihood, targets, None)
             factor = _factor(memory, found.sites[0])
         if not found.converged:
-            warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
+            callers.warn_caller(found.stop_reason, optimize.ConvergenceWarning)
         return cls(
             total,
             X,

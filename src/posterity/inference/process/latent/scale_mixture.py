@@ -12,13 +12,12 @@ take there.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from posterity import kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent import sites
 from posterity.inference.process.latent.site_evidence import Memory, SiteEvidence
@@ -73,7 +72,7 @@ class ScaleMixturePosterior(SitePosterior):
             found = _converge(_MixtureRows(likelihood, targets), memory, start)
             factor = Sites.factorise(memory[0], found.sites, memory[1])
         if not found.converged:
-            warnings.warn(found.stop_reason, optimize.ConvergenceWarning, stacklevel=2)
+            callers.warn_caller(found.stop_reason, optimize.ConvergenceWarning)
         shift = float(targets.shift[0])
         record = found.log_evidence, found.n_iter, found.stop_reason
         return cls(total, X, shift, found.alpha, factor, *record)

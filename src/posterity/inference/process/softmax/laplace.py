@@ -8,13 +8,12 @@ gradient.
 from __future__ import annotations
 
 import functools
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from posterity import kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
 from posterity.inference.process import kernel_blocks
@@ -209,4 +208,4 @@ def find_mode(
 def _announce(mode: Mode) -> None:
     if not mode.converged:
         message = f"stopped after {mode.n_iter} Newton steps: {mode.stop_reason}"
-        warnings.warn(message, optimize.ConvergenceWarning, stacklevel=3)
+        callers.warn_caller(message, optimize.ConvergenceWarning)

@@ -10,13 +10,12 @@ the right trace in each row, so that the factorisations of Laplace's approximati
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from posterity import kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.softmax.factors import ClassFactors, ClassMatrices, fill_class
@@ -62,7 +61,7 @@ class VariationalPosterior(SoftmaxPosterior):
             for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
                 fill_class(memory, c, D_c, float(targets.offset_variance[c]))
         if not end.has_converged:
-            warnings.warn(end.reason, optimize.ConvergenceWarning, stacklevel=2)
+            callers.warn_caller(end.reason, optimize.ConvergenceWarning)
         return cls(
             kernel,
             X,
