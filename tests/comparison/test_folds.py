@@ -144,3 +144,29 @@ def test_a_table_without_inputs_is_refused():
     bare = tables.Schema("y", "regression", ())
     with pytest.raises(tables.TableError, match="No input column is left"):
         folds.split_table(table, bare, comparison.Holdout())
+
+
+@for_each("gap", [0.0, 1e-9])
+@for_each("classes", [False, True])
+def test_copies_of_a_row_are_in_one_fold(gap, classes):
+    rng = np.random.default_rng(0)
+    x = np.tile(rng.normal(size=60), 3) + gap * rng.normal(size=180)
+    y = np.tile(np.sin(x[:60]) + 0.5 * rng.normal(size=60), 3)
+    table = pl.DataFrame({"x": x, "y": np.where(y > 0.0, "up", "down") if classes else y})
+    parts = folds.split_table(table, schema_of(table), comparison.Holdout(folds=5))
+    assert parts.n_copies == 120
+    held = np.empty(180, dtype=int)
+    for number, fold in enumerate(parts.folds):
+        held[fold.rows] = number
+        np.testing.assert_array_equal(fold.clusters, fold.rows % 60)
+    assert np.all(held.reshape(3, 60) == held[:60])
+
+
+def test_compare_says_how_many_rows_are_copies_and_scores_new_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    table = pl.DataFrame({"x": np.tile(x, 3), "y": np.tile(x + rng.normal(size=60), 3)})
+    models = comparison.candidates("regression", 180, 1, names=["linear", "forest"])
+    found = comparison.compare(table, schema_of(table), models)
+    assert any("120 of 180 rows are copies of others" in one for one in found.cautions)
+    assert all(one.log_score > -2.2 for one in found.results)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import RelevanceVectorRegressor, kernels
+from posterity.copies import CopiedRowsWarning
 from posterity.models import Training, relevance_model
 
 KERNEL = kernels.RBF(1.5).fixed()
@@ -421,3 +422,19 @@ def test_a_prediction_costs_no_more_vectors_than_allowed():
         RelevanceVectorRegressor(max_vectors=0).fit(X, y)
     with pytest.raises(ValueError, match="for algorithm='sequential'"):
         RelevanceVectorRegressor(max_vectors=3, algorithm="alternating").fit(X, y)
+
+
+@for_each("gap", [0.0, 1e-9])
+def test_copies_of_rows_do_not_make_it_sure(gap):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(60, 1))
+    y = np.sin(X[:, 0]) + 0.5 * rng.normal(size=60)
+    once = RelevanceVectorRegressor().fit(X, y)
+    rows = np.tile(X, (5, 1)) + gap * rng.normal(size=(300, 1))
+    with pytest.warns(CopiedRowsWarning, match="240 of 300 rows are copies"):
+        often = RelevanceVectorRegressor().fit(rows, np.tile(y, 5))
+    assert often.noise_variance_ == pytest.approx(once.noise_variance_, rel=1e-3)
+    for a, b in zip(
+        once.predict(X, return_std=True), often.predict(X, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-2, atol=1e-3)

@@ -2,7 +2,7 @@
 
 import contextlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,13 +101,14 @@ def compare(
     asked.check_classes(schema.classes, schema.target)
     holdout = holdout or Holdout.from_schema(schema, folds=folds, seed=seed)
     found = find_dependence(table, schema, seed=seed) if holdout.kind == "random" else ()
+    parts = parting.split_table(table, schema, holdout)
     ground = ComparisonTask(
         schema,
-        parting.split_table(table, schema, holdout),
+        parts,
         lambda one: tables.TableModel(one.estimator, schema, one.view).fit(table),
         holdout,
         holdout.describe_scope(table, schema, found),
-        tuple(one.sentence for one in found),
+        (*(one.sentence for one in found), *_describe_copies(parts)),
         asked,
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
@@ -265,6 +266,16 @@ def _fit_candidate(
         n_bytes=trial.saved_size(model),
         warnings=tuple(dict.fromkeys(said)),
     )
+
+
+def _describe_copies(parts: parting.TableFolds) -> Iterator[str]:
+    """Yield a sentence if rows are copies of each other."""
+    if parts.n_copies:
+        yield (
+            f"{parts.n_copies:,} of {parts.n_rows:,} rows are copies of others, with equal targets "
+            "and equal or nearly equal inputs: each was held out together with its copies, so the "
+            "scores hold for new rows. Remove rows that were repeated by mistake."
+        )
 
 
 def _refuse_repeated(names: Sequence[str]) -> None:

@@ -16,10 +16,11 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from posterity import tables
+from posterity import copies, tables
 from posterity.arrays import Array
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Holdout
+from posterity.row_groups import RowGroups
 from posterity.tables import roles
 
 _FEWEST_ROWS = 10
@@ -76,13 +77,14 @@ class TableFolds:
     y: NDArray[Any]
     classes: tuple[str, ...]
     n_rows: int  # with a target
+    n_copies: int = 0  # of them, of other rows in the same fold
 
 
 def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -> TableFolds:
     """Split the rows that have a target into folds: at random, by time, groups or regions.
 
     The encoder of every fold is fitted to its training rows, so held-out rows do not leak through
-    means and categories.
+    means and categories. At random, copies of a row are in one fold.
     """
     whole = tables.TableModel(
         constant_baseline(schema.task), _check_schema(schema, holdout.folds)
@@ -91,8 +93,12 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) ->
     present = np.flatnonzero(has_target)
     y = y_all[present]
     _refuse_too_few(y, schema, whole.labels_)
+    copied = None
+    if holdout.kind == "random":
+        inputs = whole.encode_inputs(frame[present])
+        copied = copies.find_copies(inputs, y, is_class=bool(whole.labels_))
     parts, clusters = _split_by_holdout(
-        frame[present], y, schema, holdout, stratified=bool(whole.labels_)
+        frame[present], y, schema, holdout, copied, stratified=bool(whole.labels_)
     )
     folds = tuple(
         _encode_fold(
@@ -104,7 +110,8 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) ->
         )
         for train, test in parts
     )
-    return TableFolds(folds, y, whole.labels_, len(y))
+    n_copies = 0 if copied is None else len(y) - copied.n_groups
+    return TableFolds(folds, y, whole.labels_, len(y), n_copies)
 
 
 def split_rows(y: NDArray[Any], n_folds: int, seed: int, *, stratified: bool) -> list[Split]:
@@ -188,10 +195,14 @@ def _split_by_holdout(
     y: NDArray[Any],
     schema: tables.Schema,
     holdout: Holdout,
+    copied: RowGroups | None,
     *,
     stratified: bool,
 ) -> tuple[list[Split], NDArray[np.intp] | None]:
     """Return the training and test rows of each fold, and which rows depend on each other."""
+    if copied is not None and copied.n_groups >= 2 * _FEWEST_TRAIN:
+        fewer = replace(holdout, folds=min(holdout.folds, copied.n_groups // 2))
+        return split_groups(copied.number, y, fewer, stratified=stratified), copied.number
     if holdout.kind == "random":
         return split_rows(y, holdout.folds, holdout.seed, stratified=stratified), None
     if holdout.kind == "groups":

@@ -33,6 +33,7 @@ from posterity.models.lazy_queries import (
     score_lazily,
     transform_lazily,
 )
+from posterity.models.near_copies import find_near_copies
 from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
@@ -107,6 +108,7 @@ __all__ = [
     "drop_repeated_rows",
     "drop_weightless_rows",
     "find_center",
+    "find_near_copies",
     "find_streamed_source",
     "is_fitted",
     "is_on_device",

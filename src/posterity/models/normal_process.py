@@ -24,9 +24,9 @@ from posterity.inference.process import (
 from posterity.kernels import mean_prior
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments
+from posterity.models.near_copies import learn_without_copies
 from posterity.models.normal_fit import JITTER, NormalFit, TargetScale, condition_process
 from posterity.models.partitioned_training import Rows
-from posterity.models.process_copies import learn_without_copies
 from posterity.models.search_report import SearchReport
 from posterity.models.training import Training
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, designs, kernels, optimize, priors, validation
+from posterity import arrays, callers, copies, designs, kernels, optimize, priors, validation
 from posterity.arrays import namespace
 from posterity.inference.sparse_bayes import (
     Chosen,
@@ -128,13 +128,22 @@ class RelevanceModel(KernelModel):
         rows = kernels.rows.select_rows(pool.centres, places[order])
         return FoundVectors(kernel, at_bounds, learned, numbers, rows, order)
 
-    def _arrange_rows(self, training: Training) -> Training:
+    def _arrange_rows(self, training: Training, *, counts_copies: bool = True) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
 
-        Then neither repetitions nor the order that rows came in make a difference.
+        Then neither repetitions nor the order that rows came in make a difference. Copies need not
+        count as further observations, which would make noise that is learned low.
         """
-        apart = self._get_kernel().tells_rows_apart
-        return arrange_rows(training if apart else training.merge_equal_rows())
+        if self._get_kernel().tells_rows_apart:
+            return arrange_rows(training)
+        merged = arrange_rows(training.merge_equal_rows())
+        if counts_copies:
+            return merged
+        once, n_copies = merged.count_copies_once()
+        if n_copies:
+            action = "They were not counted as further observations."
+            copies.warn_of_copies(n_copies, len(merged.places), action, calls=3)
+        return once
 
     def _fit_on_workers(self, source: Any) -> designs.Partitions:
         """Rows that stay on the workers, where that can be; the model learns their columns."""

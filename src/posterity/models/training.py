@@ -131,6 +131,21 @@ class Training:
             places=groups.number[self.places],
         )
 
+    def count_copies_once(self) -> tuple[Training, int]:
+        """Rows that count once on average if they may be copies, near ones made one; and how many.
+
+        Rows are those that ``merge_equal_rows`` leaves. For models that learn noise by how many
+        observations there are; weights then say only which rows are more precise than others.
+        """
+        training, n_copies = self, 0
+        if not self.has_replicates:
+            training = replace(self, weights=self.weights / np.mean(self.weights))
+            n_copies = len(self.places) - len(self.Y)
+        near = copies.find_copies(self.rows, self.Y)
+        if near is None or near.n_groups < 2:
+            return training, n_copies
+        return training.merge_copies(near), n_copies + len(self.Y) - near.n_groups
+
     def append_rows(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""
         n, more = len(self.Y), len(Y)

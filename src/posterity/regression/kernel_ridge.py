@@ -165,10 +165,10 @@ class KernelRidgeRegression(KernelRegressor):
         once = training.merge_equal_rows()
         is_copied = len(once.Y) > 1 and not once.has_replicates
         n_copies = len(training.Y) - len(once.Y) if is_copied else 0
-        near = copies.find_copies(once.rows, once.Y)
-        if near is not None and near.n_groups > 1:
-            n_copies += len(once.Y) - near.n_groups
-            once = once.merge_copies(near)
+        near = models.find_near_copies((self.kernel_,), once)
+        if near is not None and near.groups.n_groups > 1 and not near.are_expected(once.Y):
+            n_copies += len(once.Y) - near.groups.n_groups
+            once = once.merge_copies(near.groups)
         if n_copies:
             action = "The copies of a row were left out together."
             copies.warn_of_copies(n_copies, len(training.Y), action)

@@ -38,9 +38,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
     kernel : Kernel or callable, optional
         A value of :mod:`posterity.kernels`, in the units of the inputs. Its parameters are learned,
         from where they are set, but for those held by ``kernel.fixed()``. A function of two blocks
-        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF``
-        with one length scale in columns of unit variance, or with one for each, from those of a
-        Gaussian process on.
+        of rows, which need not be positive definite, has nothing to learn. None: an ``RBF`` with
+        one length scale in columns of unit variance, or one for each, from a Gaussian process on.
     degrees_of_freedom : float, default=0.0
         Of the Student-t that is the prior of each weight, in units of the noise and for columns of
         unit variance. 0: any precision is as probable as any other, the classical choice.
@@ -209,7 +208,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         known = models.check_known_noise(noise_variance, len(targets))
         likelihood = sparse_noise.check_likelihood(self, targets, known)
         given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
-        training = self._arrange_rows(given.select_present())
+        learns = likelihood is None and known is None and self.noise_variance is None
+        training = self._arrange_rows(given.select_present(), counts_copies=not learns)
         single = targets.ndim == 1
         if likelihood is not None:
             self._fitted = self._fit_likelihood(given, training, likelihood, single)

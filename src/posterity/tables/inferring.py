@@ -258,13 +258,13 @@ def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _Colum
 
 
 def _note_duplicates(found: _InferredColumns, table: pl.DataFrame, target: str) -> None:
-    """Add a note about duplicate rows, which leak between training and test rows."""
+    """Add a note about duplicate rows."""
     names = [column.name for column in found.inputs]
     n_copies = suspecting.count_duplicates(table.select(*names, target), found.inputs)
     if n_copies:
         found.notes.append(
-            f"{n_copies:,} of {table.height:,} rows are exact duplicates, which makes scores on "
-            "test rows too optimistic. Remove rows that were repeated by mistake."
+            f"{n_copies:,} of {table.height:,} rows are exact duplicates. Remove rows that were "
+            "repeated by mistake."
         )
 
 

@@ -1,4 +1,4 @@
-"""Near-copies of rows under the kernel of a process, which only a fit can find."""
+"""Near-copies of rows under a kernel; under that of a process, only a fit can find them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NearCopies:
     groups: RowGroups
     ties: Ties
 
-    def are_expected(self, Y: Array, noise: Array) -> bool:
+    def are_expected(self, Y: Array, noise: Array | None = None) -> bool:
         """Return whether chance makes as many ties under the noise that the others show."""
         return self.ties.are_expected(Y[self.groups.first], noise)
 
