@@ -117,7 +117,7 @@ def test_the_verdict_says_what_the_chosen_model_costs_if_another_costs_less():
     said = flagging.say_costs(results, results[1], asked)
     assert "'forest' has the least expected cost" in said[0]
     more = results[1].two_classes.expected_cost - results[0].two_classes.expected_cost
-    assert re.match(rf"The chosen model, 'linear', costs {more:.2g} \+- .* more and flags", said[1])
+    assert re.match(rf"The chosen model, 'linear', costs {more:.3g} \+- .* more and flags", said[1])
 
 
 def test_no_model_is_praised_for_a_cost_that_flagging_all_rows_has_too():
@@ -126,6 +126,20 @@ def test_no_model_is_praised_for_a_cost_that_flagging_all_rows_has_too():
     (said,) = flagging.say_costs(results, results[0], asked)
     assert "flags 100 % of the held-out rows" in said
     assert said.endswith("no model costs less than that).")
+
+
+@for_each(
+    ("value", "error", "text"),
+    [
+        (0.0, 0.0, "0 +- 0"),
+        (0.2146, 0.03, "0.215 +- 0.03"),
+        (31.24, 9.7, "31.2 +- 10"),
+        (1_234_567.0, 53.0, "1,230,000 +- 50"),
+        (1.0, float("inf"), "1 +- inf"),
+    ],
+)
+def test_costs_are_written_without_powers_of_ten(value, error, text):
+    assert flagging.format_with_error(value, error) == text
 
 
 def test_equal_costs_are_those_of_the_chosen_model():

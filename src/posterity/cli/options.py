@@ -2,7 +2,7 @@
 
 import enum
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,7 +27,6 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _TABLE = "Input table"
 _DASK = "Data larger than memory"
 _DEPENDENCE = "Rows that depend on each other"
-_TWO_CLASSES = "Two classes"
 FILES = "Files"
 
 
@@ -45,16 +44,6 @@ def parse_gap(text: str | int) -> int | str:
 
     try:
         return parse_gap(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def parse_cost(text: Any) -> tuple[float, float]:
-    """Parse the costs of a false alarm and of a miss, such as 1:20."""
-    from posterity.comparison.flagging import parse_cost
-
-    try:
-        return parse_cost(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -234,29 +223,6 @@ Gap = Annotated[
         help="With --time: how far held-out rows are after the rows that models are fitted to, as "
         "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
         rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Cost = Annotated[
-    Any,
-    typer.Option(
-        "--cost",
-        parser=parse_cost,
-        metavar="FALSE_ALARM:MISS",
-        help="Costs of the two mistakes, such as 1:20: rows are flagged from the probability on at "
-        "which that costs less, and the expected cost of each model is shown.",
-        rich_help_panel=_TWO_CLASSES,
-        show_default=False,
-    ),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        metavar="CLASS",
-        help="Class whose rows should be flagged, for precision, recall and costs. Default: the "
-        "second one, such as 1 of 0 and 1, or yes of no and yes.",
-        rich_help_panel=_TWO_CLASSES,
         show_default=False,
     ),
 ]
