@@ -69,3 +69,13 @@ def test_a_notebook_and_a_browser_show_it(found, tmp_path):
     found.save(tmp_path / "model.posterity")
     loaded = posterity.load(tmp_path / "model.posterity")
     np.testing.assert_array_equal(loaded.predict(COLUMNS), found.best.predict(COLUMNS))
+
+
+def test_two_classes_have_columns_of_their_own_and_costs():
+    table = {**COLUMNS, "dear": np.where(PRICE > 30.0, "yes", "no")}
+    found = posterity.compare(table, "dear", models=["linear"], folds=2, cost=(1, 3), positive="no")
+    assert {"brier", "precision", "recall", "roc_area", "expected_cost"} <= set(found.table.columns)
+    assert found.table["flagged"].is_between(0.0, 1.0).all()
+    assert "probability of 'no' is at least 0.25" in found.verdict
+    with pytest.raises(tables.TableError, match="'size' is a number"):
+        posterity.compare(table, "size", models=["linear"], cost=(1, 3))

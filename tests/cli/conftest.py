@@ -58,3 +58,14 @@ def flowers(at):
     path = at / "flowers.csv"
     frame.write_csv(path)
     return path
+
+
+@pytest.fixture
+def patients(at):
+    """Two classes, of which the rarer one is told by one of two numbers."""
+    rng = np.random.default_rng(2)
+    dose, age = rng.normal(size=(2, 120))
+    ill = np.where(2.0 * dose - 1.5 + rng.logistic(size=120) > 0.0, "yes", "no")
+    path = at / "patients.csv"
+    pl.DataFrame({"dose": dose, "age": age, "ill": ill}).write_csv(path)
+    return path

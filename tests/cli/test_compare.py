@@ -50,6 +50,50 @@ def test_classes_are_ranked_too(run, flowers):
     assert "(frequencies)" in result.output
 
 
+def test_two_classes_have_a_table_of_their_own(run, patients, at):
+    output = " ".join(run(f"compare patients.csv -t ill {FASTEST}").output.split())
+    assert "Rows flagged as yes from a probability of 0.5 on" in output
+    for words in ("Brier", "precision", "recall", "ROC", "Use --positive no to flag the other"):
+        assert words in output
+    assert "With costs" not in output
+
+
+def test_costs_give_a_threshold_an_expected_cost_and_a_sentence(run, patients, at):
+    line = f"compare patients.csv -t ill {FASTEST} --cost 1:20 --positive no --json"
+    answer = json.loads(run(line).stdout)
+    assert "With costs of 1 for a false alarm and 20 for a miss" in answer["verdict"]
+    assert "probability of 'no' is at least 0.0476" in answer["verdict"]
+    for one in answer["models"]:
+        assert (one["positive"], one["threshold"]) == ("no", pytest.approx(1.0 / 21.0))
+        assert 0.0 < one["cost_error"] < one["expected_cost"] < 20.0
+        assert 0.0 < one["brier"] < one["recall"] <= 1.0
+    again = json.loads(run(*shlex.split(answer["command"])[1:], "--json").stdout)
+    costs = [[one["expected_cost"] for one in each["models"]] for each in (answer, again)]
+    assert costs[0] == costs[1]
+    page = (at / "report.html").read_text()
+    assert "Rows flagged as no" in page
+    assert "Cost per row" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        ("patients.csv -t ill --cost 20", 2, "is not FALSE_ALARM:MISS"),
+        ("patients.csv -t ill --cost 1:0", 2, "two positive numbers"),
+        ("patients.csv -t dose --cost 1:20", 3, "'dose' is a number"),
+        ("flowers.csv -t kind --cost 1:20", 3, "'kind' has 3 classes"),
+        ("patients.csv -t ill --positive maybe", 3, "must be 'no' or 'yes'"),
+    ],
+)
+def test_costs_need_two_numbers_and_two_classes(run, patients, flowers, at, words, code, sentence):
+    result = run(f"compare {words} {FASTEST}")
+    assert result.exit_code == code
+    assert sentence in " ".join(
+        result.output.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", "").split()
+    )
+    assert not (at / "model.posterity").exists()
+
+
 def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     result = run(f"compare houses.csv --target price {FAST} --json --seed 3")
     answer = json.loads(result.stdout)

@@ -188,6 +188,22 @@ def test_the_family_is_listed(run):
     assert {"name", "likelihood", "prior", "feature_space", "inference"} <= set(listed[0])
 
 
+def test_a_saved_model_of_two_classes_is_scored_at_the_threshold_of_the_costs(run, patients, at):
+    assert run("fit patients.csv --target ill --model linear").exit_code == 0
+    result = run("evaluate model.posterity patients.csv --cost 1:3 --json")
+    answer = json.loads(result.stdout)
+    assert (answer["positive"], answer["threshold"]) == ("yes", 0.25)
+    assert answer["expected_cost"] > 0.0
+    told = " ".join(run("evaluate model.posterity patients.csv --cost 1:3").output.split())
+    assert "Rows flagged as yes from a probability of 0.25 on" in told
+    assert "patients.csv --cost 1:3" in told
+    written = run("report model.posterity patients.csv --cost 1:3 --positive no")
+    assert written.exit_code == 0, written.output
+    page = (at / "report.html").read_text()
+    assert "Rows flagged as no" in page
+    assert "--positive no --cost 1:3" in page
+
+
 @pytest.mark.parametrize("word", ["predict", "evaluate", "report"])
 def test_a_file_that_is_no_model_exits_with_four(run, houses, word):
     result = run(f"{word} houses.csv houses.csv")

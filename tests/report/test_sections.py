@@ -26,6 +26,7 @@ from posterity.report.sections import (
     classes,
     curves,
     dependence,
+    flagged,
     head,
     inner,
     inputs,
@@ -630,6 +631,30 @@ def test_the_last_section_repeats_command_and_circumstances() -> None:
     cells = dict(row.cells for row in tables(section)[-1].rows)
     assert cells["folds"] == "5"
     assert {"seed", "posterity", "numpy", "scikit-learn"} <= set(cells)
+
+
+def test_two_classes_have_their_scores_and_costs_for_each_model() -> None:
+    assert flagged.section(of_numbers()) is None
+    assert flagged.section(of_classes()) is None  # of three
+    frame = stories.flowers(classes=2)
+    story = stories.told(stories.BayesianLogisticRegression(), frame, "c")
+    asked = comparison.Flagging("class 0", (1.0, 9.0))
+    found = comparison.evaluate(story.model, frame, flagging=asked).two_classes
+    alone = dataclasses.replace(story, two_classes=found)
+    section = flagged.section(looked(alone))
+    assert section is not None
+    assert section.title == "Rows flagged as class 0"
+    assert "at least 0.1." in section.lead
+    (table,) = tables(section)
+    assert table.head[-1] == "Cost per row"
+    assert table.rows[0].values[-1] == found.expected_cost
+    unknown = dataclasses.replace(found, precision=float("nan"), expected_cost=None)
+    alone = dataclasses.replace(story, two_classes=unknown)
+    (row,) = tables(flagged.section(looked(alone)))[0].rows
+    assert (row.cells[2], row.values[2]) == ("\N{EN DASH}", None)
+    several = tables(flagged.section(looked(stories.compared(story, 0.1, 0.2))))[0]
+    assert [one.mark for one in several.rows] == ["chosen", "", "baseline"]
+    assert all(len(one.cells) == len(several.head) == len(one.values) for one in several.rows)
 
 
 def test_every_section_is_on_the_page_in_order() -> None:

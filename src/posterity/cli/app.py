@@ -53,8 +53,8 @@ def compare(
     ] = None,
     budget: options.Budget = None,
     prefer: compare_options.Prefer = compare_options.Preference.SIMPLE,
-    cost: options.Cost = None,
-    positive: options.Positive = None,
+    cost: compare_options.Cost = None,
+    positive: compare_options.Positive = None,
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
@@ -199,8 +199,8 @@ def evaluate(
     separator: options.Separator = None,
     sheet: options.Sheet = None,
     seed: options.Seed = 0,
-    cost: options.Cost = None,
-    positive: options.Positive = None,
+    cost: compare_options.Cost = None,
+    positive: compare_options.Positive = None,
     json: options.Json = False,
 ) -> None:
     """Score a saved model on rows with known target values."""
@@ -226,8 +226,8 @@ def report(
     separator: options.Separator = None,
     sheet: options.Sheet = None,
     seed: options.Seed = 0,
-    cost: options.Cost = None,
-    positive: options.Positive = None,
+    cost: compare_options.Cost = None,
+    positive: compare_options.Positive = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

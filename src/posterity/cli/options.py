@@ -1,7 +1,7 @@
 """Arguments and options that several subcommands share."""
 
 import enum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,7 +27,6 @@ class Format(enum.StrEnum):
 _TABLE = "Input table"
 _DASK = "Data larger than memory"
 _DEPENDENCE = "Rows that depend on each other"
-_TWO_CLASSES = "Two classes"
 FILES = "Files"
 
 
@@ -182,29 +181,6 @@ Gap = Annotated[
         help="With --time: how far held-out rows are after the rows that models are fitted to, as "
         "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
         rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Cost = Annotated[
-    Any,
-    typer.Option(
-        "--cost",
-        parser=parsing.parse_cost,
-        metavar="FALSE_ALARM:MISS",
-        help="Costs of the two mistakes, such as 1:20: rows are flagged from the probability on at "
-        "which that costs less, and the expected cost of each model is shown.",
-        rich_help_panel=_TWO_CLASSES,
-        show_default=False,
-    ),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(
-        "--positive",
-        metavar="CLASS",
-        help="Class whose rows should be flagged, for precision, recall and costs. Default: the "
-        "second one, such as 1 of 0 and 1, or yes of no and yes.",
-        rich_help_panel=_TWO_CLASSES,
         show_default=False,
     ),
 ]

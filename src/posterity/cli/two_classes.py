@@ -8,6 +8,7 @@ from typing import Any
 from posterity import comparison
 from posterity.cli import scores
 from posterity.cli.voice import OutputPrinter
+from posterity.comparison.flagging import format_with_error
 
 _HEADS = ("model", "Brier score", "precision", "recall", "ROC area", "flagged")
 
@@ -49,7 +50,7 @@ def _format_cells(result: comparison.Result, *, chosen: bool) -> Iterator[str]:
     yield "" if math.isnan(found.roc_area) else f"{found.roc_area:.3f}"
     yield _format_share(found.flagged)
     if found.expected_cost is not None:
-        yield f"{found.expected_cost:.3g} +- {found.cost_error:.1g}"
+        yield format_with_error(found.expected_cost, found.cost_error)
 
 
 def _explain_columns(found: comparison.TwoClassScores, other: str) -> str:

@@ -141,15 +141,32 @@ def say_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> l
     found = _get_scores(least)
     none, every = _compute_trivial_costs(least.held_out, flagging)
     better = "" if found.expected_cost < min(none, every) else "; no model costs less than that"
+    false_alarm, miss = (format_amount(value, 6) for value in flagging.cost)
     said = (
-        f"With costs of {flagging.cost[0]:g} for a false alarm and {flagging.cost[1]:g} for a "
-        f"miss, flag rows whose probability of {found.positive!r} is at least "
-        f"{found.threshold:.3g}: {least.name!r} has the least expected cost, "
-        f"{found.expected_cost:.3g} +- {found.cost_error:.1g} per row, and flags "
-        f"{_format_share(found)} of the held-out rows (to flag none would cost {none:.3g}, all "
-        f"{every:.3g}{better})."
+        f"With costs of {false_alarm} for a false alarm and {miss} for a miss, flag rows whose "
+        f"probability of {found.positive!r} is at least {found.threshold:.3g}: {least.name!r} has "
+        f"the least expected cost, {format_with_error(found.expected_cost, found.cost_error)} per "
+        f"row, and flags {_format_share(found)} of the held-out rows (to flag none would cost "
+        f"{format_amount(none, 3)}, all {format_amount(every, 3)}{better})."
     )
     return [said] if least is chosen else [said, _say_chosen_cost(chosen, least, flagging)]
+
+
+def format_with_error(value: float, error: float) -> str:
+    """Format a cost and its standard error.
+
+    Examples
+    --------
+    >>> format_with_error(0.2143, 0.031), format_with_error(1234.0, 53.0)
+    ('0.214 +- 0.03', '1,230 +- 50')
+    """
+    return f"{format_amount(value, 3)} +- {format_amount(error, 1)}"
+
+
+def format_amount(value: float, digits: int) -> str:
+    """Format an amount with this many significant digits, and large ones without a power of ten."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10.0**digits else f"{rounded:.{digits}g}"
 
 
 def _say_chosen_cost(chosen: Result, least: Result, flagging: Flagging) -> str:
@@ -157,8 +174,8 @@ def _say_chosen_cost(chosen: Result, least: Result, flagging: Flagging) -> str:
     more, error = _compute_more(chosen.held_out, least.held_out, flagging)
     sure = "" if more > _SURE * error else ", which is not significant,"
     return (
-        f"The chosen model, {chosen.name!r}, costs {more:.2g} +- {error:.1g} more{sure} and flags "
-        f"{_format_share(_get_scores(chosen))}."
+        f"The chosen model, {chosen.name!r}, costs {format_with_error(more, error)} more{sure} and "
+        f"flags {_format_share(_get_scores(chosen))}."
     )
 
 

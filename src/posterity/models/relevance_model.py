@@ -142,7 +142,7 @@ class RelevanceModel(KernelModel):
         once, n_copies = merged.count_copies_once()
         if n_copies:
             action = "They were not counted as further observations."
-            copies.warn_of_copies(n_copies, len(merged.places), action, calls=3)
+            copies.warn_of_copies(n_copies, len(merged.places), action)
         return once
 
     def _fit_on_workers(self, source: Any) -> designs.Partitions:
