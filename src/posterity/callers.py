@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 import warnings
 
 
@@ -18,6 +19,10 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     ('Columns differ by six orders of magnitude.', False)
     """
     package, frame, calls = __name__.partition(".")[0], sys._getframe(), 0
-    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:
+    while frame.f_back is not None and _find_package(frame) == package:
         frame, calls = frame.f_back, calls + 1
     warnings.warn(message, category, stacklevel=calls + 1)
+
+
+def _find_package(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
