@@ -141,7 +141,10 @@ class NormalProcess:
         held = training if isinstance(training, Training) else shown
         counts = not self._learns_noise(training) or held.has_replicates
         told = observed if counts else observed.without_repeats()
-        seen = seen if counts else seen.without_repeats()
+        if not counts and self.inducing_points is None:
+            seen = HeldRows(seen.X, seen.observations.count_once())
+        elif not counts:
+            seen = seen.without_repeats()
         problem = self._pose(shown, seen, variance, output or 0)
         starts = draw_further_starts(problem, self.n_restarts, rng)
         given: dict[str, Any] = {"starts": starts, "n_jobs": self.n_jobs, "rng": rng}

@@ -208,7 +208,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         known = models.check_known_noise(noise_variance, len(targets))
         likelihood = sparse_noise.check_likelihood(self, targets, known)
         given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
-        learns = likelihood is None and known is None and self.noise_variance is None
+        learns = all(one is None for one in (likelihood, known, self._given_noise, self.candidates))
         training = self._arrange_rows(given.select_present(), counts_copies=not learns)
         single = targets.ndim == 1
         if likelihood is not None:

@@ -65,6 +65,10 @@ class Observations:
         return replace(self, Y=self.Y[:, k : k + 1])
 
     def without_repeats(self) -> Observations:
+        """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
+        return replace(self, repeats=0.0, log_constant=0.0)
+
+    def count_once(self) -> Observations:
         """Rows that count once on average, whose repetitions add nothing to the evidence.
 
         Weights then say which rows are more precise than others, and not that there are more: of
@@ -73,7 +77,7 @@ class Observations:
         Examples
         --------
         >>> y = Observations.from_targets(np.array([[1.0], [2.0]]), weights=np.array([1.0, 3.0]))
-        >>> y.without_repeats().spread.round(2)
+        >>> y.count_once().spread.round(2)
         array([2.  , 0.67])
         """
         factor = 1.0 if self.weights is None else float(np.mean(self.weights))
