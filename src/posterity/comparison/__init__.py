@@ -24,6 +24,7 @@ from posterity.comparison.results import (
     Skipped,
 )
 from posterity.comparison.spread import compare_on_dask
+from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import verdict
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "evaluate",
     "family",
     "find_dependence",
+    "find_unnamed_groups",
     "importance",
     "verdict",
 ]
