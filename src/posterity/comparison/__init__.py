@@ -26,6 +26,7 @@ from posterity.comparison.results import (
     TwoClassScores,
 )
 from posterity.comparison.spread import compare_on_dask
+from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import verdict
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "evaluate",
     "family",
     "find_dependence",
+    "find_unnamed_groups",
     "importance",
     "verdict",
 ]

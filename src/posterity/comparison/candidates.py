@@ -11,7 +11,7 @@ from posterity.comparison.holdout import HoldoutKind
 from posterity.comparison.members import Member, Size, Target, View
 
 ALL = "all"
-_LONG = "takes long on this many rows or columns; name it with --models to compare it too."
+_LONG = "takes long on a table of this size; name it with --models to compare it too."
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import polars as pl
+
 from posterity import tables
 from posterity.comparison import budget as budgets
 from posterity.comparison import choosing, racing, trial
@@ -13,12 +15,13 @@ from posterity.comparison import folds as parting
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.dependence import find_dependence
 from posterity.comparison.flagging import Flagging, add_two_class_scores
-from posterity.comparison.holdout import Holdout
+from posterity.comparison.holdout import Dependence, Holdout
 from posterity.comparison.importance import MeasuredRows, rank_inputs
 from posterity.comparison.racing import Progress
 from posterity.comparison.results import Comparison, Importance, Preference, Result, Skipped
 from posterity.comparison.stack_trial import STACK, stack_models
 from posterity.comparison.trial import Trial
+from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import verdict
 
 _IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
@@ -100,7 +103,7 @@ def compare(
     asked = flagging or Flagging()
     asked.check_classes(schema.classes, schema.target)
     holdout = holdout or Holdout.from_schema(schema, folds=folds, seed=seed)
-    found = find_dependence(table, schema, seed=seed) if holdout.kind == "random" else ()
+    found = _find_all_dependence(table, schema, seed) if holdout.kind == "random" else ()
     parts = parting.split_table(table, schema, holdout)
     ground = ComparisonTask(
         schema,
@@ -112,6 +115,16 @@ def compare(
         asked,
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
+
+
+def _find_all_dependence(
+    table: pl.DataFrame, schema: tables.Schema, seed: int
+) -> tuple[Dependence, ...]:
+    """Find dependence between neighbours, and else groups that nobody named."""
+    found = find_dependence(table, schema, seed=seed)
+    if all(one.kind == "order" for one in found):
+        return find_unnamed_groups(table, schema, seed=seed) or found
+    return found
 
 
 @dataclass(frozen=True, eq=False)

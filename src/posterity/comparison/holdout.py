@@ -39,6 +39,8 @@ class Dependence:
         The columns that say so; empty for the order of the file.
     sentence : str
         What that means for the scores, and the option to use.
+    beyond : str
+        What was measured on other rows than those for which the scores hold; empty if nothing was.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Dependence:
     kind: Literal["time", "groups", "blocks", "order"]
     columns: tuple[str, ...]
     sentence: str
+    beyond: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,12 @@ class Holdout:
         if self.kind == "time":
             return self._describe_window(frame, schema)
         if self.kind == "groups":
-            return f"for rows of a new {_name_group(self.columns)}"
+            return f"for rows of a new {name_group(self.columns)}"
         if self.kind == "blocks":
             return "for new regions"
         if schema.groups:
-            return f"for new rows of a known {_name_group(schema.groups)}"
-        return _RANDOM_SCOPES[found[0].kind].format(*found[0].columns) if found else _LIKE_THESE
+            return f"for new rows of a known {name_group(schema.groups)}"
+        return _describe_random_scope(found[0]) if found else _LIKE_THESE
 
     def _describe_window(self, frame: pl.DataFrame, schema: tables.Schema) -> str:
         """Describe how far ahead of the training rows the held-out rows typically reach."""
@@ -160,19 +163,25 @@ class Holdout:
         return f"for the {length} that follow a gap of {gap}"
 
 
-def _name_group(names: Sequence[str]) -> str:
+def name_group(names: Sequence[str]) -> str:
     """Return what groups are called that some columns name together."""
-    joined = " and ".join(repr(name) for name in names)
-    return joined if len(names) == 1 else f"combination of {joined}"
+    *first, last = [repr(name) for name in names]
+    return f"combination of {', '.join(first)} and {last}" if first else last
 
 
 _LIKE_THESE = "for new rows like these"
 _RANDOM_SCOPES = {
     "time": "for rows between these times",
     "order": "for rows between these",
-    "groups": "for new rows of a known {0!r}",
+    "groups": "for new rows of a known {0}",
     "blocks": "for rows between these places",
 }
+
+
+def _describe_random_scope(found: Dependence) -> str:
+    """Describe for which rows scores hold that are between dependent ones, and what of others."""
+    scope = _RANDOM_SCOPES[found.kind].format(name_group(found.columns))
+    return f"{scope} ({found.beyond})" if found.beyond else scope
 
 
 def parse_gap(text: str | int) -> int | str:
