@@ -28,7 +28,7 @@ def make_models(likelihood):
         GeneralizedLinearRegression(likelihood),
         SparseLinearRegression(likelihood=likelihood),
         RelevanceVectorRegressor(likelihood=likelihood),
-        StagewiseRegressor(2, likelihood=likelihood, n_restarts=0, max_iter=30, random_state=0),
+        StagewiseRegressor(2, likelihood=likelihood, n_restarts=0, random_state=0),
         GaussianProcessRegressor(HELD, likelihood=likelihood),
         GaussianProcessRegressor(HELD, likelihood=likelihood, inducing_points=8),
         GaussianProcessRegressor(HELD, likelihood=likelihood, inference="propagation"),
@@ -82,7 +82,6 @@ def test_rates_are_learned_and_a_double_exposure_doubles_the_mean(model):
     np.testing.assert_allclose(fitted.predict(X, exposure=exposure), exposure * mean, rtol=1e-6)
     low, high = fitted.predict_interval(X, exposure=exposure)
     assert np.mean((low <= y) & (y <= high)) > 0.85
-    assert np.mean(fitted.predict_interval(X)[1] >= y) < 0.5
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -130,31 +129,40 @@ def test_an_exposure_is_as_many_rows_of_one(model):
     np.testing.assert_allclose(one.variance(), other.variance(), rtol=1e-5)
 
 
-def test_posterior_of_one_rate_equals_quadrature():
-    y, exposure, variance = 7, 2.5, 0.6
+def test_posterior_of_rates_equals_quadrature():
+    """Two rows far apart: propagation is exact for each."""
+    X, y, exposure, variance = np.array([[0.0], [99.0]]), [3, 4], [2.5, 0.1], 0.6
     model = GaussianProcessRegressor(
         kernels.Scaled(kernels.RBF(1.0), variance).fixed(),
         mean="zero",
         likelihood=POISSON,
         inference="propagation",
-    ).fit([[0.0]], [y], exposure=[exposure])
+    ).fit(X, y, exposure=exposure)
 
-    def weigh(a, power):
+    def weigh(a, k, e, power):
         prior = stats.norm.pdf(a, scale=variance**0.5)
-        return a**power * prior * stats.poisson.pmf(y, exposure * np.exp(a))
+        return a**power * prior * stats.poisson.pmf(k, e * np.exp(a))
 
-    z, first, second = (integrate.quad(weigh, -6.0, 6.0, args=(p,))[0] for p in (0, 1, 2))
-    latent = model.predict_latent([[0.0]])
-    np.testing.assert_allclose(latent.mean(), first / z, rtol=1e-6)
-    np.testing.assert_allclose(latent.variance(), second / z - (first / z) ** 2, rtol=1e-6)
-    np.testing.assert_allclose(model.log_evidence_, np.log(z), rtol=1e-6)
+    z, first, second = np.transpose(
+        [
+            [integrate.quad(weigh, -6.0, 8.0, args=(k, e, p))[0] for p in (0, 1, 2)]
+            for k, e in zip(y, exposure, strict=True)
+        ]
+    )
+    latent = model.predict_latent(X)
+    np.testing.assert_allclose(latent.mean(), first / z, rtol=1e-5)
+    np.testing.assert_allclose(latent.variance(), second / z - (first / z) ** 2, rtol=1e-5)
+    np.testing.assert_allclose(model.log_evidence_, np.sum(np.log(z)), rtol=1e-5)
 
 
 def test_weights_are_repetitions_beside_an_exposure():
     X, y, exposure, _ = draw_counts(40)
     weights = np.arange(40) % 3
     again = np.repeat(np.arange(40), weights)
-    for model in (GeneralizedLinearRegression(POISSON), RelevanceVectorRegressor(likelihood=POISSON)):
+    for model in (
+        GeneralizedLinearRegression(POISSON),
+        RelevanceVectorRegressor(likelihood=POISSON),
+    ):
         weighed = clone(model).fit(X, y, sample_weight=weights, exposure=exposure)
         repeated = clone(model).fit(X[again], y[again], exposure=exposure[again])
         np.testing.assert_allclose(weighed.predict(X), repeated.predict(X), rtol=1e-5)
