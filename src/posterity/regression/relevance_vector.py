@@ -373,7 +373,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         return self._fitted.sample_functions(rows, n_samples, rng)
 
     def _predict_mean(self, X: Any) -> Array:
-        return self._answer_like(X, self._fitted.predict_mean(self._check_queries(X)))
+        rows = self._check_queries(X)
+        return self._answer_like(X, self._fitted.predict_mean(rows))
 
     def _predict_mean_and_std(self, X: Any) -> Any:
         return tuple(self._answer_like(X, values) for values in super()._predict_mean_and_std(X))
