@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.likelihoods import exposed_counts
 from posterity.row_groups import RowGroups
 
 _DRAWABLE = 1e9  # the most repetitions that NumPy draws from without replacement
@@ -27,10 +28,10 @@ def merge_equal_rows(X: Array, y: Array, counts: Array | None = None) -> tuple[A
     """
     weights = np.ones(len(y)) if counts is None else counts
     present = np.flatnonzero(weights)
-    rows = np.column_stack([X[present], y[present]])
+    rows = np.column_stack([X[present], exposed_counts.as_columns(y[present])])
     groups = RowGroups.of_equal(rows)
-    different = rows[groups.first]
-    return different[:, :-1], different[:, -1], groups.count(weights[present])
+    different = rows[groups.first][:, : X.shape[1]]
+    return different, y[present][groups.first], groups.count(weights[present])
 
 
 def merge_and_sort(
@@ -49,7 +50,7 @@ def merge_and_sort(
     (array([0, 1]), array([1, 0]), True)
     """
     rows, targets, times = merge_equal_rows(X, y, counts)
-    order = sort_columns(rows, targets)
+    order = sort_columns(rows, exposed_counts.separate(targets, 0.0)[0])
     rows, targets, times = merge_equal_rows(rows[:, order], targets, times)
     return rows[:, np.argsort(order)], targets, times, order
 

@@ -23,6 +23,7 @@ from scipy.special import logsumexp
 from posterity import distributions, optimize
 from posterity.arrays import Array
 from posterity.distributions import log_concave
+from posterity.likelihoods import exposed_counts
 
 _NULL_STEPS = 200
 _LEVELS = (np.arange(400.0) + 0.5) / 400.0
@@ -144,6 +145,7 @@ class Likelihood(LearnableParameters, abc.ABC):
     log_concave: ClassVar[bool] = True
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
+    takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
@@ -215,7 +217,7 @@ class Likelihood(LearnableParameters, abc.ABC):
             slope = np.sum(share * d1, axis=0)
             return log_Z, slope, np.sum(share * (self.d2(y, a) + (d1 - slope) ** 2), axis=0)
 
-        return log_concave.evaluate_in_blocks(averages, y, mean, variance)
+        return log_concave.evaluate_in_blocks(averages, *exposed_counts.separate(y, mean), variance)
 
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         """The one latent value that fits all rows best, and the variance one row leaves it.

@@ -13,7 +13,7 @@ from scipy.special import digamma, expit, log_expit
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import negative_binomial
-from posterity.likelihoods import spread
+from posterity.likelihoods import exposed_counts, spread
 from posterity.likelihoods.base import Likelihood
 
 _LARGEST_LOG = 690.0  # exp(690) and its inverse are numbers
@@ -44,6 +44,7 @@ class NegativeBinomial(Likelihood):
     """
 
     _learnable: ClassVar[tuple[str, ...]] = ("shape",)
+    takes_exposure: ClassVar[bool] = True
 
     shape: ArrayLike | None = None
 
@@ -51,29 +52,35 @@ class NegativeBinomial(Likelihood):
         self._check_positive("shape")
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return negative_binomial.log_mass(_float(y), _float(a), _float(self._shape))
+        k, eta = exposed_counts.separate(y, a)
+        return negative_binomial.log_mass(k, eta, _float(self._shape))
 
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
-        q, rest = self._shares(a)
-        return _float(y) * rest - self._shape * q
+        k, eta = exposed_counts.separate(y, a)
+        q, rest = self._shares(eta)
+        return k * rest - self._shape * q
 
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
-        q, rest = self._shares(a)
-        return -(_float(y) + self._shape) * q * rest
+        k, eta = exposed_counts.separate(y, a)
+        q, rest = self._shares(eta)
+        return -(k + self._shape) * q * rest
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
-        q, rest = self._shares(a)
-        return self.d2(y, a) * (rest - q)
+        k, eta = exposed_counts.separate(y, a)
+        q, rest = self._shares(eta)
+        return self.d2(k, eta) * (rest - q)
 
     def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        k, (q, rest) = _float(y), self._shares(a)
+        k, eta = exposed_counts.separate(y, a)
+        q, rest = self._shares(eta)
         slope = k * q * rest - self._shape * q**2
         curvature = q * rest * (k * (rest - q) - 2.0 * self._shape * q)
-        return self.score(y, a)[1:], slope[None], curvature[None]
+        return self.score(k, eta)[1:], slope[None], curvature[None]
 
     def score(self, y: ArrayLike, a: ArrayLike) -> Array:
-        k, r, d1 = _float(y), self._shape, self.d1(y, a)
-        mean_log = log_expit(np.log(r) - _float(a))
+        k, eta = exposed_counts.separate(y, a)
+        r, d1 = self._shape, self.d1(k, eta)
+        mean_log = log_expit(np.log(r) - eta)
         return np.stack([d1, r * (_digamma_step(_float(r), k) + mean_log) - d1])
 
     def information(self, a: ArrayLike) -> Array:
@@ -105,8 +112,11 @@ class NegativeBinomial(Likelihood):
         return expit(z), expit(-z)
 
     def _search_ranges(self, y: Array, weights: Array) -> Mapping[str, tuple[float, float, float]]:
-        mean = max(float(np.average(y, weights=weights)), 0.5 / float(np.sum(weights)))
-        relative = float(np.average((y / mean - 1.0) ** 2, weights=weights))
+        k, e = exposed_counts.separate(y, 0.0)[0], exposed_counts.exposures(y)
+        exposed = weights * e
+        rate = max(float(np.average(k / e, weights=exposed)), 0.5 / float(np.sum(exposed)))
+        mean = rate * float(np.average(e, weights=weights))
+        relative = float(np.average((k / (rate * e) - 1.0) ** 2, weights=exposed))
         # From all scatter beyond that of a Poisson being noise, and no less than can be seen.
         start = 1.0 / max(relative - 1.0 / mean, 0.01 * relative, 1e-3)
         return {"shape": (start, 1e-3 * start, max(1e4 * start, _LARGEST_SHAPE))}

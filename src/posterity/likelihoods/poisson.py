@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from scipy.special import gammaln
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.likelihoods import spread
+from posterity.likelihoods import exposed_counts, spread
 from posterity.likelihoods.base import Averaged
 
 _LARGEST_LOG = 700.0  # exp(700) is a number
@@ -30,15 +31,19 @@ class Poisson(Averaged):
     array([1.   , 7.389])
     """
 
+    takes_exposure: ClassVar[bool] = True
+
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
-        k = np.asarray(y, dtype=np.float64)
-        return k * np.asarray(a, dtype=np.float64) - _rate(a) - gammaln(k + 1.0)
+        k, eta = exposed_counts.separate(y, a)
+        return k * eta - _rate(eta) - gammaln(k + 1.0)
 
     def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return np.asarray(y, dtype=np.float64) - _rate(a)
+        k, eta = exposed_counts.separate(y, a)
+        return k - _rate(eta)
 
     def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
-        return np.broadcast_to(-_rate(a), np.broadcast_shapes(np.shape(y), np.shape(a)))
+        k, eta = exposed_counts.separate(y, a)
+        return np.broadcast_to(-_rate(eta), np.broadcast_shapes(k.shape, eta.shape))
 
     def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
         return self.d2(y, a)
@@ -49,12 +54,13 @@ class Poisson(Averaged):
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
-        k, m = np.asarray(y, dtype=np.float64), np.asarray(mean, dtype=np.float64)
+        k, m = exposed_counts.separate(y, mean)
         rate = _mean_rate(m, variance)
         return k * m - rate - gammaln(k + 1.0), k - rate, rate + np.zeros_like(k)
 
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
-        return -_mean_rate(mean, variance) - np.zeros(np.shape(y))
+        k, m = exposed_counts.separate(y, mean)
+        return -_mean_rate(m, variance) - np.zeros(k.shape)
 
     def predict(
         self, mean: ArrayLike, variance: ArrayLike

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.likelihoods import exposed_counts
 
 _EPS = float(np.finfo(np.float64).eps)
 _MAD_OF_NORMAL = 0.6744897501960817  # the upper quartile of a standard normal
@@ -33,17 +34,19 @@ def median(y: Array, weights: Array) -> float:
 
 
 def fit_rate(y: Array, weights: Array) -> tuple[float, float]:
-    """Log of the mean of counts, and the variance that one row leaves it."""
-    events, rows = float(weights @ y), float(np.sum(weights))
+    """Log of the mean of counts in a unit of exposure, and the variance that one row leaves it."""
+    k, e = exposed_counts.separate(y, 0.0)[0], exposed_counts.exposures(y)
+    exposed = weights * e
+    events, total = float(weights @ k), float(np.sum(exposed))
     if events > 0.0:
-        rate = events / rows
+        rate = events / total
         # Of rows that differ in what explains them, one tells less of their mean than its own
         # count would: as much as counts scatter.
-        scatter = float(weights @ (y / rate - 1.0) ** 2) / rows
-        return float(np.log(rate)), max(1.0 / rate, scatter)
+        scatter = float(exposed @ (k / (rate * e) - 1.0) ** 2) / total
+        return float(np.log(rate)), max(float(np.sum(weights)) / events, scatter)
     # Rows without an event tell no rate. Half an event stands for them, and the prior is what
     # it tells: no worth of a row can be taken from rows that tell nothing.
-    return float(np.log(0.5 / rows)), 2.0
+    return float(np.log(0.5 / total)), 2.0
 
 
 def require_positive(y: Array, kind: str) -> None:
@@ -53,8 +56,9 @@ def require_positive(y: Array, kind: str) -> None:
 
 def require_counts(y: Array, kind: str) -> None:
     """Raise where y is not a count."""
-    wrong = ~((y >= 0.0) & (y == np.floor(y)) & np.isfinite(y))
-    _refuse(y, wrong, f"a {kind} likelihood needs counts, 0, 1, 2 and so on", "")
+    k = exposed_counts.separate(y, 0.0)[0]
+    wrong = ~((k >= 0.0) & (k == np.floor(k)) & np.isfinite(k))
+    _refuse(k, wrong, f"a {kind} likelihood needs counts, 0, 1, 2 and so on", "")
 
 
 def _refuse(y: Array, wrong: NDArray[np.bool_], need: str, example: str) -> None:

@@ -10,6 +10,12 @@ from posterity.models.candidate_rows import (
 from posterity.models.card import ModelCard
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
+from posterity.models.exposure import (
+    add_exposure,
+    attach_exposure,
+    refuse_exposure,
+    require_counts,
+)
 from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import FittedAttribute, find_center, is_fitted
 from posterity.models.kernel_frame import KernelFrame
@@ -93,8 +99,10 @@ __all__ = [
     "Training",
     "VectorFit",
     "WeightedModel",
+    "add_exposure",
     "answer_lazily",
     "arrange_rows",
+    "attach_exposure",
     "check_algorithm",
     "check_block_weights",
     "check_columns",
@@ -119,12 +127,14 @@ __all__ = [
     "predict_dist",
     "read_targets",
     "refuse_beside_chunks",
+    "refuse_exposure",
     "refuse_groups",
     "refuse_learned",
     "refuse_partitions",
     "report_choice",
     "report_kernel_bounds",
     "report_weight_bounds",
+    "require_counts",
     "sample_rows",
     "score_lazily",
     "shape_outputs",

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs, trees, validation
 from posterity.arrays import Array
 from posterity.models import boosting_plan
+from posterity.models.exposure import attach_exposure
 from posterity.models.lazy_queries import refuse_partitions
 from posterity.models.level_labels import LevelLabels
 from posterity.models.query_rows import QueryRows
@@ -118,6 +119,12 @@ class BoostedModel(SplitModel, abc.ABC):
             Latent values at which the trees start. They are not part of the model: add them to
             ``activation(X)`` of new rows.
         """
+        return self._fit_rows(X, y, sample_weight, groups, activation, None)
+
+    def _fit_rows(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, activation: Any, exposure: Any
+    ) -> Self:
+        """Fit to rows in memory or elsewhere; an exposure is for counts alone."""
         boosting_plan.check_boosting_parameters(self)
         earlier = self._find_earlier_fit()
         if earlier is None:
@@ -125,11 +132,12 @@ class BoostedModel(SplitModel, abc.ABC):
         rng = np.random.default_rng(self.seed_)
         source = find_streamed_source(X, y, sample_weight)
         if source is not None:
-            self._refuse_beside_streamed_rows(groups, activation)
+            self._refuse_beside_streamed_rows(groups, activation, exposure)
             return self._fit_streamed(source, rng)
         rows = self._check_rows(X, reset=earlier is None)
         counts = validation.check_repetitions(sample_weight, len(rows))
         targets = self._read_targets(y, len(rows), counts)
+        values = attach_exposure(vars(self).get("likelihood"), targets.values, exposure)
         if earlier is not None:
             self._check_targets_of(earlier)
         given = self._check_activation(activation, len(rows))
@@ -149,7 +157,7 @@ class BoostedModel(SplitModel, abc.ABC):
         if earlier is not None:
             table = table.continue_from(earlier.splits_)
         start = self._start(table, rng, given, earlier)
-        return self._boost(table, targets.values[table.kept], start)
+        return self._boost(table, values[table.kept], start)
 
     def truncate(self, n_estimators: int) -> Self:
         """A copy that has the first rounds only.
@@ -244,12 +252,13 @@ class BoostedModel(SplitModel, abc.ABC):
         source.require_rereadable(type(self).__name__)
         return read_targets(self, source)
 
-    def _refuse_beside_streamed_rows(self, groups: Any, activation: Any) -> None:
+    def _refuse_beside_streamed_rows(self, groups: Any, activation: Any, exposure: Any) -> None:
         """Raise ValueError for what cannot be used where rows are not in memory."""
         given = {
             "categorical_features": self.categorical_features,
             "groups": groups,
             "activation": activation,
+            "exposure": exposure,
         }
         for name, value in given.items():
             if value is not None:

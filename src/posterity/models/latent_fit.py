@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from posterity import distributions, kernels, likelihoods, linalg
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentMarginals
+from posterity.models import exposure as exposed
 from posterity.models.fitted import find_center
 from posterity.models.search_report import SearchReport
 
@@ -38,21 +39,24 @@ class LatentFit:
         return self.posterior.latent(rows)
 
     def predict_dist(
-        self, rows: Any, noise_variance: ArrayLike | None = None
+        self, rows: Any, noise_variance: ArrayLike | None = None, exposure: Any = None
     ) -> distributions.Univariate:
         """The targets at each row; noise is that of the likelihood."""
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
         own = getattr(self.posterior, "likelihoods", ())
         if not own:
-            return self._predict(self.likelihood, self.latent(rows))
+            return self._predict(self.likelihood, self.latent(rows), exposure)
         check_host(rows)
         each = zip(own, self.posterior.parts, strict=True)
-        predicted = [self._predict(likelihood, part.latent(rows)) for likelihood, part in each]
+        predicted = [
+            self._predict(likelihood, part.latent(rows), exposure) for likelihood, part in each
+        ]
         return distributions.Mixture.average(predicted, self.posterior.weights)
 
-    def _predict(self, likelihood: Any, f: LatentMarginals) -> Any:
-        return likelihood.predict(self._shape(f.mean), self._shape(f.variance))
+    def _predict(self, likelihood: Any, f: LatentMarginals, exposure: Any) -> Any:
+        mean = exposed.add_exposure(likelihood, self._shape(f.mean), exposure)
+        return likelihood.predict(mean, self._shape(f.variance))
 
     def predict_latent(self, rows: Any) -> distributions.Normal:
         """The latent function at each row."""

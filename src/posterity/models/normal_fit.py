@@ -21,6 +21,7 @@ from posterity.inference.process import (
     SeparateOutputs,
     condition_on_points,
 )
+from posterity.models import exposure as exposed
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.partitioned_training import PartitionedTraining
 from posterity.models.search_report import SearchReport
@@ -146,9 +147,10 @@ class NormalFit:
         )
 
     def predict_dist(
-        self, rows: Any, noise_variance: ArrayLike | None = None
+        self, rows: Any, noise_variance: ArrayLike | None = None, exposure: Any = None
     ) -> distributions.Normal | distributions.Mixture:
         """The targets at each row, with noise of this variance; None: that of the fit."""
+        exposed.require_counts(None, exposure)
         parts, weights = split_mixture(self.posterior)
         return self._mix([self._moments(part, rows, noise_variance) for part in parts], weights)
 

@@ -215,8 +215,7 @@ def arrange_rows(training: Training) -> Training:
     if not isinstance(training.rows, np.ndarray):
         return training
     known = training.known_noise
-    keys = np.column_stack([training.rows, training.Y, *(() if known is None else (known,))])
-    order = np.lexsort(keys.T[::-1])
+    order = np.lexsort(training.columns.T[::-1])
     return replace(
         training,
         rows=training.rows[order],

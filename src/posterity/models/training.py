@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import arrays, copies, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.process import HeldRows, Observations
+from posterity.likelihoods import exposed_counts
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments
 from posterity.row_groups import RowGroups
@@ -50,8 +51,7 @@ class Training:
         """
         if not isinstance(self.rows, np.ndarray):
             return self
-        parts = [self.rows, self.Y, *(() if self.known_noise is None else (self.known_noise,))]
-        groups = RowGroups.of_equal(np.column_stack(parts)).by_appearance()
+        groups = RowGroups.of_equal(self.columns).by_appearance()
         if groups.n_groups == len(self.Y):
             return self
         kept = groups.first
@@ -63,6 +63,12 @@ class Training:
             known_noise=None if self.known_noise is None else self.known_noise[kept],
             places=groups.number,
         )
+
+    @property
+    def columns(self) -> Array:
+        """Inputs that are numbers, targets and known noise side by side."""
+        known = () if self.known_noise is None else (self.known_noise,)
+        return np.column_stack([self.rows, exposed_counts.as_columns(self.Y), *known])
 
     @property
     def is_whole(self) -> bool:

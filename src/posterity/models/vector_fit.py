@@ -20,6 +20,8 @@ from posterity.inference.sparse_bayes import (
     SparsePosterior,
 )
 from posterity.inference.weights import LaplaceFit
+from posterity.models import exposure as exposed
+from posterity.models.fitted import find_center
 from posterity.models.training import make_query_noise
 
 
@@ -163,17 +165,24 @@ class VectorFit:
         coef, intercept = np.atleast_2d(self.dual_coef), np.atleast_1d(self.intercept)
         return self.columns_at(rows) @ coef.T + intercept
 
+    def predict_mean(self, rows: Any) -> Array:
+        """The mean of the targets at each row, or the median where there is none."""
+        if self.likelihood is not None:
+            return find_center(self.predict_dist(rows))
+        return self.shape_rows(self.mean(rows))
+
     def predict_latent(self, rows: Any) -> distributions.Univariate:
         """The latent function at each row."""
         f = self.latent(rows)
         return self._predict_values(self.shape_rows(f.mean), self.shape_rows(f.variance))
 
     def predict_dist(
-        self, rows: Any, noise_variance: ArrayLike | None = None
+        self, rows: Any, noise_variance: ArrayLike | None = None, exposure: Any = None
     ) -> distributions.Univariate:
         """The targets at each row."""
         f = self.latent(rows)
         mean, variance = self.shape_rows(f.mean), self.shape_rows(f.variance)
+        mean = exposed.add_exposure(self.likelihood, mean, exposure)
         if self.likelihood is None:
             learned = self._mean_noise_variance if noise_variance is None else self.noise_variance
             noise = self.shape_rows(make_query_noise(learned, noise_variance, len(f.mean)))

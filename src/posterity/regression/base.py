@@ -26,6 +26,19 @@ def _refuse_pairs(question: models.PartitionQuestion) -> None:
         models.Refusal("with return_cov=True answers of all pairs of rows").answer_lazily(question)
 
 
+def find_quantiles(
+    dist: distributions.Univariate | distributions.Partitioned, quantiles: ArrayLike
+) -> Any:
+    """Quantiles of predictions, one more axis at the end."""
+    levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    if not np.all((levels > 0.0) & (levels < 1.0)):
+        raise ValueError(f"Quantiles lie strictly between 0 and 1; got {levels.tolist()}.")
+    if isinstance(dist, distributions.Partitioned):
+        shape = (*dist.outputs, len(levels))
+        return dist.map(functools.partial(_stack_quantiles, levels=levels), shape)
+    return _stack_quantiles(dist, levels)
+
+
 def _stack_quantiles(dist: distributions.Univariate, levels: Array) -> Array:
     return np.stack([dist.icdf(level) for level in levels], axis=-1)
 
@@ -102,8 +115,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
                 "covariance is the squared standard deviation."
             )
         if return_std:
-            dist = self.predict_dist(X)
-            return models.find_center(dist), dist.standard_deviation()
+            return self._predict_mean_and_std(X)
         if return_cov:
             return self._predict_mean(X), self.predict_cov(X)
         return self._predict_mean(X)
@@ -124,14 +136,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         self, X: ArrayLike, quantiles: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95)
     ) -> Array:
         """Quantiles of the target, one more axis at the end: (n, Q) or (n, K, Q)."""
-        dist = self.predict_dist(X)
-        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-        if not np.all((levels > 0.0) & (levels < 1.0)):
-            raise ValueError(f"Quantiles lie strictly between 0 and 1; got {levels.tolist()}.")
-        if isinstance(dist, distributions.Partitioned):
-            shape = (*dist.outputs, len(levels))
-            return dist.map(functools.partial(_stack_quantiles, levels=levels), shape)
-        return _stack_quantiles(dist, levels)
+        return find_quantiles(self.predict_dist(X), quantiles)
 
     @models.score_lazily
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -148,6 +153,11 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     def _predict_mean(self, X: ArrayLike) -> Array:
         """The means; the medians of predictions that have none."""
         return models.find_center(self.predict_dist(X))
+
+    def _predict_mean_and_std(self, X: ArrayLike) -> tuple[Array, Array]:
+        """The means, or medians where there are none, and the standard deviations."""
+        dist = self.predict_dist(X)
+        return models.find_center(dist), dist.standard_deviation()
 
     def _make_query_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K)."""

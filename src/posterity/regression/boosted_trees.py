@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, models, trees, validation
 from posterity.arrays import Array
@@ -15,7 +16,8 @@ from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosting_plan import BoostedRows
 from posterity.models.query_rows import QueryRows
-from posterity.regression.base import DISTRIBUTION, Regressor
+from posterity.regression.base import DISTRIBUTION
+from posterity.regression.exposed import ExposedRegressor
 from posterity.trees.boosting import number_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
@@ -25,7 +27,7 @@ _N_MEMBERS, _MANY_ROWS = 5, 20_000
 _PATIENCE = 6.0  # full steps without a better score
 
 
-class BoostedTreesRegressor(BoostedModel, Regressor):
+class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     """Boosted trees for regression, with a distribution for every row.
 
     The location of a row is a constant plus the leaf values of many small trees, each of which is a
@@ -235,11 +237,60 @@ class BoostedTreesRegressor(BoostedModel, Regressor):
         validation.require(isinstance(noise, Noise), "noise_ must be noise.")
         self.noise_.check_consistency()
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        activation: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks` or Dask
+            Inputs, where NaN is a missing value; or rows of any kind that ``splits`` takes. Chunks
+            contain targets and weights and are never in memory together; a byte for each row and
+            test is. Rows of Dask collections stay on the workers, which send these bytes; the
+            trees grow in this process.
+        y : array-like of shape (N,)
+            Targets: numbers; a Dask collection where X is one.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        groups : array-like of shape (N,), optional
+            Group of each row, such as the person who was measured. A member leaves out all rows of
+            a group or none.
+        activation : array-like of shape (N,), optional
+            Latent values at which the trees start. They are not part of the model: add them to
+            ``activation(X)`` of new rows.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, people or square metres; positive. What is
+            learned is the rate of events in a unit of it. Only with a likelihood of counts.
+        """
+        return self._fit_rows(X, y, sample_weight, groups, activation, exposure)
+
     @models.answer_lazily(DISTRIBUTION)
-    def predict_dist(self, X: Any) -> distributions.Univariate:
-        """The distribution of the target at each row of X."""
+    def predict_dist(
+        self, X: Any, *, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The distribution of the target at each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
+            of counts.
+        """
         query = self._prepare_rows(X)
-        return self._answer(query, *query.compute_moments(self.trees_, self.splits_))
+        a, v, more = query.compute_moments(self.trees_, self.splits_)
+        own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
+        spread = self._compute_spread(query)
+        return self.noise_.predict(a[:, 0], v, spread, more, log_exposure=own)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:

@@ -19,11 +19,12 @@ from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
-from posterity.regression.base import DISTRIBUTION, PREDICTION
+from posterity.regression.base import DISTRIBUTION
+from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
 
 
-class GaussianProcessRegressor(KernelRegressor):
+class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -214,6 +215,8 @@ class GaussianProcessRegressor(KernelRegressor):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         noise_variance: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -229,8 +232,10 @@ class GaussianProcessRegressor(KernelRegressor):
             How often each row counts: an integer weight equals repeating the row.
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, for a likelihood of counts: rates are learned.
         """
-        training, shape = self._gather(X, y, sample_weight, noise_variance)
+        training, shape = self._gather(X, y, sample_weight, noise_variance, exposure)
         asked = self._describe_request(math.prod(shape))
         self._fitted = self._make_process(asked).learn(
             training, asked=asked, columns=self._input_names, single=shape == ()
@@ -251,7 +256,7 @@ class GaussianProcessRegressor(KernelRegressor):
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
-        self, X: Any, *, noise_variance: ArrayLike | None = None
+        self, X: Any, *, noise_variance: Any = None, exposure: Any = None
     ) -> distributions.Univariate:
         """The predictive distribution at each row.
 
@@ -263,17 +268,10 @@ class GaussianProcessRegressor(KernelRegressor):
             Variance of the noise of the new targets. None: that of the training rows (their
             average where it was known row by row). 0: the noise-free function. Only where no
             likelihood was given.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates.
         """
-        return self._get_fit().predict_dist(self._check_queries(X), noise_variance)
-
-    @models.answer_lazily(PREDICTION)
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        if not return_std or return_cov:
-            return super().predict(X, return_std, return_cov)
-        both = self._get_fit().predict_mean_and_std(self._check_queries(X))
-        return tuple(self._return_to_device(values, X) for values in both)
-
-    predict.__doc__ = KernelRegressor.predict.__doc__
+        return self._get_fit().predict_dist(self._check_queries(X), noise_variance, exposure)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Univariate:
@@ -324,6 +322,10 @@ class GaussianProcessRegressor(KernelRegressor):
     def _predict_mean(self, X: Any) -> Any:
         return self._return_to_device(self._get_fit().predict_mean(self._check_queries(X)), X)
 
+    def _predict_mean_and_std(self, X: Any) -> Any:
+        both = self._get_fit().predict_mean_and_std(self._check_queries(X))
+        return tuple(self._return_to_device(values, X) for values in both)
+
     def _check_queries(self, X: Any) -> Any:
         """Query rows, beside those of the fit."""
         return self._check_rows(X, beside=self._get_fit().X_train)
@@ -337,11 +339,12 @@ class GaussianProcessRegressor(KernelRegressor):
         return self._fitted.target_shape
 
     def _gather(
-        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, exposure: Any
     ) -> tuple[Rows, tuple[int, ...]]:
         """The rows, in memory or on the workers of Dask, and the shape of the target of one row."""
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
+            models.refuse_exposure(exposure)
             partitions = models.check_process_source(self, source, noise_variance)
             if partitions.n_rows > count_shown_rows(self.inducing_points):
                 models.learn_columns(self, partitions)
@@ -359,7 +362,7 @@ class GaussianProcessRegressor(KernelRegressor):
         if self.likelihood is not None:
             check_likelihood(self, targets, known)
         weights = models.check_row_weights(sample_weight, len(targets))
-        Y = targets.reshape(len(targets), -1)
+        Y = models.attach_exposure(self.likelihood, targets, exposure).reshape(len(targets), -1)
         return models.Training.from_present_rows(rows, Y, weights, known), targets.shape[1:]
 
     def _make_process(self, asked: tuple[Any, ...]) -> NormalProcess | LatentProcess:

@@ -14,10 +14,11 @@ from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import can_average, check_hyperparameters
-from posterity.regression.base import DISTRIBUTION, Regressor
+from posterity.regression.base import DISTRIBUTION
+from posterity.regression.exposed import ExposedRegressor
 
 
-class LikelihoodRegressor(models.WeightedModel, Regressor):
+class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
@@ -35,7 +36,14 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
     def _likelihood(self) -> likelihoods.Likelihood:
         """With None for what is to be learned."""
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -47,17 +55,23 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
             Targets.
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, people or square metres; positive. What is
+            learned is the rate of events in a unit of it. Only with a likelihood of counts.
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
+            models.refuse_exposure(exposure)
             streamed = models.StreamedRows.from_source(self, source)
             return self._conclude(streamed.design, streamed.y, streamed.weights)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         self._fit_features(rows, weights)
-        self._move_units(rows, targets, weights, self._likelihood())
-        return self._conclude(designs.Dense(self._transform_features(rows)), targets, weights)
+        likelihood = self._likelihood()
+        self._move_units(rows, targets, weights, likelihood)
+        exposed = models.attach_exposure(likelihood, targets, exposure)
+        return self._conclude(designs.Dense(self._transform_features(rows)), exposed, weights)
 
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
@@ -91,13 +105,23 @@ class LikelihoodRegressor(models.WeightedModel, Regressor):
         return self.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
 
     @models.answer_lazily(DISTRIBUTION)
-    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
-        """The predictive distribution of the target at each row of X."""
+    def predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The predictive distribution of the target at each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
+            of counts.
+        """
         f = self._latent(X)
+        a = models.add_exposure(self.likelihood_, f.mean[:, 0], exposure)
         each = self.likelihoods_ or ((self.likelihood_, 1.0),)
-        predicted: list[Any] = [
-            likelihood.predict(f.mean[:, 0], f.variance[:, 0]) for likelihood, _ in each
-        ]
+        predicted: list[Any] = [likelihood.predict(a, f.variance[:, 0]) for likelihood, _ in each]
         if len(predicted) == 1:
             return predicted[0]
         return distributions.Mixture.average(predicted, [weight for _, weight in each])

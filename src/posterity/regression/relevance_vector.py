@@ -19,13 +19,13 @@ from posterity.inference.sparse_bayes import (
 )
 from posterity.models import FittedAttribute, ModelCard
 from posterity.regression import sparse_noise
-from posterity.regression.base import DISTRIBUTION, PREDICTION
+from posterity.regression.base import DISTRIBUTION
+from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
-from posterity.regression.sparse_linear import EqualVarianceRows
-from posterity.regression.sparse_noise import BlockStatistics, SparseNoise
+from posterity.regression.sparse_noise import BlockStatistics, EqualVarianceRows, SparseNoise
 
 
-class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
+class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRegressor):
     """Regression on a few kernel functions, each centred at a training row.
 
     The mean is ``kernel_(X, relevance_vectors_) @ dual_coef_ + intercept_``. Each weight has a
@@ -74,7 +74,6 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         Rows that may become vectors. None: all rows. A number: this many, drawn at random. Else
         these rows, which need not be rows of X. Dask collections need candidates. A kernel is
         learned on 5,000 rows at most, drawn at random; vectors are chosen by all rows.
-
     hyperparameters : {"average", "maximise"}, default="average"
         In normal noise that is learned: predictions are Student-t, with three degrees of freedom
         less for each vector; or normal, at ``noise_variance_``, which is too sure.
@@ -184,6 +183,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         y: Any = None,
         sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -198,16 +199,20 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
             How often each row counts: an integer weight equals repeating the row.
         noise_variance : array-like of shape (N,), optional
             Known variance of the noise of each row. The noise is then not learned.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, for a likelihood of counts: rates are learned.
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
+            models.refuse_exposure(exposure)
             self._fitted = self._fit_partitions(self._fit_on_workers(source), noise_variance)
             return self
         rows, targets = self._check_training(X, y, reset=True, min_rows=2)
         weights = models.check_row_weights(sample_weight, len(targets))
         known = models.check_known_noise(noise_variance, len(targets))
         likelihood = sparse_noise.check_likelihood(self, targets, known)
-        given = models.GivenRows(rows, targets.reshape(len(targets), -1), weights, known)
+        exposed = models.attach_exposure(likelihood, targets, exposure)
+        given = models.GivenRows(rows, exposed.reshape(len(targets), -1), weights, known)
         learns = all(one is None for one in (likelihood, known, self._given_noise, self.candidates))
         training = self._arrange_rows(given.select_present(), counts_copies=not learns)
         single = targets.ndim == 1
@@ -330,7 +335,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
-        self, X: Any, *, noise_variance: ArrayLike | None = None
+        self, X: Any, *, noise_variance: Any = None, exposure: Any = None
     ) -> distributions.Univariate:
         """The predictive distribution at each row.
 
@@ -341,29 +346,20 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
         noise_variance : float or array-like of shape (n,), optional
             Variance of the noise of the new targets, where it is normal. None: that of the training
             rows (their average where it was known row by row). 0: the noise-free function.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates.
         """
-        return self._fitted.predict_dist(self._check_queries(X), noise_variance)
+        return self._fitted.predict_dist(self._check_queries(X), noise_variance, exposure)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Univariate:
         """The latent function at each row; without a likelihood, the noise-free one."""
         return self._fitted.predict_latent(self._check_queries(X))
 
-    @models.answer_lazily(PREDICTION)
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        answer = super().predict(X, return_std, return_cov)
-        if self._takes_objects or not models.is_on_device(X):
-            return answer
-        if isinstance(answer, tuple):
-            return tuple(arrays.like(X, part) for part in answer)
-        return arrays.like(X, answer)
-
-    predict.__doc__ = KernelRegressor.predict.__doc__
-
     @models.refuse_partitions
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        return self._fitted.predict_cov(self._check_queries(X))
+        return self._answer_like(X, self._fitted.predict_cov(self._check_queries(X)))
 
     @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -378,15 +374,19 @@ class RelevanceVectorRegressor(models.RelevanceModel, KernelRegressor):
 
     def _predict_mean(self, X: Any) -> Array:
         rows = self._check_queries(X)
-        if self._fitted.likelihood is not None:
-            return models.find_center(self._fitted.predict_dist(rows))
-        return self._fitted.shape_rows(self._fitted.mean(rows))
+        return self._answer_like(X, self._fitted.predict_mean(rows))
+
+    def _predict_mean_and_std(self, X: Any) -> Any:
+        return tuple(self._answer_like(X, values) for values in super()._predict_mean_and_std(X))
+
+    def _answer_like(self, X: Any, values: Array) -> Any:
+        return (
+            values if self._takes_objects or not models.is_on_device(X) else arrays.like(X, values)
+        )
 
     def _normal_outputs(self, training: models.Training) -> NormalOutputs:
-        about = training.Y - training.Y[0] if self.fit_intercept else training.Y
-        return SparseNoise.from_training(self._given_noise, training).outputs(
-            about, training.importance
-        )
+        noise = SparseNoise.from_training(self._given_noise, training)
+        return noise.outputs_of(training, centred=self.fit_intercept)
 
     @property
     def _given_noise(self) -> float | None:

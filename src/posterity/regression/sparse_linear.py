@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, distributions, likelihoods, linalg, models, priors, validation
+from posterity import designs, distributions, likelihoods, models, priors, validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.sparse_bayes import (
@@ -19,20 +18,18 @@ from posterity.inference.sparse_bayes import (
     choose_columns,
 )
 from posterity.inference.weights import count_targets
-from posterity.linalg import symmetric
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
-from posterity.regression.linear_model import FeatureRows
+from posterity.regression.exposed import ExposedRegressor
+from posterity.regression.linear_model import FeatureRows, LinearModel
 from posterity.regression.posterior import PosteriorModel
-from posterity.regression.sparse_noise import SparseNoise
+from posterity.regression.sparse_noise import EqualVarianceRows, SparseNoise
 from posterity.regression.streamed import StreamedLinearModel
 
-_EPS = float(np.finfo(np.float64).eps)
 
-
-class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
+class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegressor):
     """Linear regression that keeps the few columns that raise the evidence.
 
     Each weight has a normal prior of its own precision, and the precisions are those of the largest
@@ -164,12 +161,32 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         y: Any = None,
         sample_weight: Any = None,
         noise_variance: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
     ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
+            Inputs; chunks bring their own targets and weights and never sit in memory at once.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        noise_variance : array-like of shape (N,), optional
+            Known variance of the noise of each row. The noise is then not learned.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, people or square metres; positive. What is
+            learned is the rate of events in a unit of it. Only with a likelihood of counts.
+        """
         if self.likelihood is None:
+            models.require_counts(None, exposure)
             return super().fit(X, y, sample_weight, noise_variance)
         models.check_algorithm(self.algorithm, self.max_iter)
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
+            models.refuse_exposure(exposure)
             streamed = models.StreamedRows.from_source(self, source)
             design, targets, weights = streamed.design, streamed.y, streamed.weights
         else:
@@ -183,9 +200,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         observed = count_targets(targets, weights)[0]
         likelihood = sparse_noise.check_likelihood(self, observed, known)
         assert likelihood is not None
-        return self._choose_for(likelihood, design, targets, weights)
-
-    fit.__doc__ = StreamedLinearModel.fit.__doc__
+        exposed = models.attach_exposure(likelihood, targets, exposure)
+        return self._choose_for(likelihood, design, exposed, weights)
 
     def partial_fit(
         self,
@@ -236,15 +252,42 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         f = self.posterior_.latent(self._queries(X))
         return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(f.variance)))
 
-    def _predict_from_features(
-        self, Z: Array, noise_variance: ArrayLike | None
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_dist(
+        self,
+        X: ArrayLike,
+        *,
+        noise_variance: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
     ) -> distributions.Univariate:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
+            of counts.
+        """
+        if exposure is None:
+            return LinearModel.predict_dist(self, X, noise_variance=noise_variance)
+        return self._answer_queries(self._predict_from_features, X, noise_variance, exposure)
+
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        models.require_counts(self.likelihood_, exposure)
         if self.likelihood_ is None:
             return super()._predict_from_features(Z, noise_variance)
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
         f = self.posterior_.latent(Z)
-        return self.likelihood_.predict(f.mean[:, 0], f.variance[:, 0])
+        a = models.add_exposure(self.likelihood_, f.mean[:, 0], exposure)
+        return self.likelihood_.predict(a, f.variance[:, 0])
 
     @models.refuse_partitions
     def predict_cov(self, X: ArrayLike) -> Array:
@@ -321,43 +364,3 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel):
         every = np.zeros((*leading, self._n_columns, K))
         every[..., self.relevance_, :] = coef
         return every, intercept
-
-
-@dataclass(frozen=True)
-class EqualVarianceRows:
-    """Few rows of equal weight, with the means and the products of all rows.
-
-    A sparse model sees its rows by these only. Means are zero where there is an offset.
-    """
-
-    Z: Array  # (r, M)
-    Y: Array  # (r, K)
-    total: float  # what their weights add up to
-
-    @classmethod
-    def from_statistics(cls, statistics: designs.Statistics, *, centred: bool) -> EqualVarianceRows:
-        """From a factor of the products, turned so that its rows share the offset evenly."""
-        B, mean, total = (
-            statistics.compute_centred_factor()
-            if centred
-            else statistics.compute_uncentred_factor()
-        )
-        spread = linalg.column_norms(B) / np.sqrt(total)
-        B = np.where(spread > 4.0 * _EPS * np.abs(mean), B, 0.0)
-        rows = _without_mean(B) if centred else B
-        rows *= np.sqrt(len(rows) / total)
-        return cls(rows[:, : statistics.n_features], rows[:, statistics.n_features :], total)
-
-    @property
-    def weights(self) -> Array:
-        """Return one value per row, (r,)."""
-        return np.full(len(self.Z), self.total / len(self.Z))
-
-
-def _without_mean(B: Array) -> Array:
-    """One row more, with the same products, and columns that add up to zero.
-
-    The reflection swaps the first axis, along which there is nothing, and the vector of ones.
-    """
-    padded = np.concatenate([np.zeros((1, B.shape[1])), B])
-    return symmetric.Reflection.to_first_axis(np.ones(len(padded))).apply(padded)

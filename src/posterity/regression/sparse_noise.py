@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, kernels, likelihoods, models, priors
+from posterity import designs, kernels, likelihoods, linalg, models, priors
 from posterity.arrays import Array
 from posterity.inference.conjugate import (
     ColumnSubsets,
@@ -20,9 +20,11 @@ from posterity.inference.conjugate import (
     reduce_statistics,
 )
 from posterity.inference.sparse_bayes import Chosen, NormalOutputs, QueryColumn
+from posterity.linalg import symmetric
 from posterity.models.hyperparameters import check_hyperparameters
 
 INFERENCES = ("auto", "laplace")
+_EPS = float(np.finfo(np.float64).eps)
 TOL = 1e-3
 """Nats of each output that a step must gain."""
 _CHOSEN = 3  # numbers for each column: its weight, its precision, and which it is
@@ -63,6 +65,11 @@ class SparseNoise:
         units = np.where(size > 0.0, size, 1.0)
         noise = None if self.variance is None else self.variance * self.unit / units**2
         return NormalOutputs(Y / units, self.unit * weights, noise)
+
+    def outputs_of(self, training: models.Training, *, centred: bool) -> NormalOutputs:
+        """Outputs of rows in memory, about the first of them where they are centred."""
+        about = training.Y - training.Y[0] if centred else training.Y
+        return self.outputs(about, training.importance)
 
     def posterior(
         self,
@@ -230,3 +237,43 @@ class BlockStatistics:
             total = part if total is None else total.merge(part)
         assert total is not None  # blocks have rows
         return total
+
+
+@dataclass(frozen=True)
+class EqualVarianceRows:
+    """Few rows of equal weight, with the means and the products of all rows.
+
+    A sparse model sees its rows by these only. Means are zero where there is an offset.
+    """
+
+    Z: Array  # (r, M)
+    Y: Array  # (r, K)
+    total: float  # what their weights add up to
+
+    @classmethod
+    def from_statistics(cls, statistics: designs.Statistics, *, centred: bool) -> EqualVarianceRows:
+        """From a factor of the products, turned so that its rows share the offset evenly."""
+        B, mean, total = (
+            statistics.compute_centred_factor()
+            if centred
+            else statistics.compute_uncentred_factor()
+        )
+        spread = linalg.column_norms(B) / np.sqrt(total)
+        B = np.where(spread > 4.0 * _EPS * np.abs(mean), B, 0.0)
+        rows = _without_mean(B) if centred else B
+        rows *= np.sqrt(len(rows) / total)
+        return cls(rows[:, : statistics.n_features], rows[:, statistics.n_features :], total)
+
+    @property
+    def weights(self) -> Array:
+        """Return one value per row, (r,)."""
+        return np.full(len(self.Z), self.total / len(self.Z))
+
+
+def _without_mean(B: Array) -> Array:
+    """One row more, with the same products, and columns that add up to zero.
+
+    The reflection swaps the first axis, along which there is nothing, and the vector of ones.
+    """
+    padded = np.concatenate([np.zeros((1, B.shape[1])), B])
+    return symmetric.Reflection.to_first_axis(np.ones(len(padded))).apply(padded)

@@ -14,10 +14,11 @@ from posterity.arrays import Array
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
-from posterity.regression.base import DISTRIBUTION, Regressor
+from posterity.regression.base import DISTRIBUTION
+from posterity.regression.exposed import ExposedRegressor
 
 
-class StagewiseRegressor(StagewiseModel, Regressor):
+class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     """Nonlinear regression built one unit at a time, with any likelihood.  [P9 Sec 9.7]
 
     The latent value is a constant plus a weighted sum of units, which are smooth steps in any
@@ -133,7 +134,14 @@ class StagewiseRegressor(StagewiseModel, Regressor):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -144,18 +152,34 @@ class StagewiseRegressor(StagewiseModel, Regressor):
             Targets.
         sample_weight : array-like of shape (N,), optional
             Number of repetitions of each row: an integer weight equals repeating the row.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, people or square metres; positive. What is
+            learned is the rate of events in a unit of it. Only with a likelihood of counts.
         """
         self._check_parameters()
         likelihood = _check_likelihood(self.likelihood)
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
-        return self._fit_stages(rows, targets, weights, likelihood, by_target=False)
+        exposed = models.attach_exposure(likelihood, targets, exposure)
+        return self._fit_stages(rows, exposed, weights, likelihood, by_target=False)
 
     @models.answer_lazily(DISTRIBUTION)
-    def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
-        """The predictive distribution of the target at each row of X."""
+    def predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The predictive distribution of the target at each row of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
+            of counts.
+        """
         a = self._compute_latents(X)[:, 0]
+        a = models.add_exposure(self.likelihood_, a, exposure)
         return self._predict_at(self.likelihood_, a)
 
     @models.refuse_partitions

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from posterity import distributions, likelihoods, optimize, validation
 from posterity.arrays import Array
 from posterity.inference import settling
+from posterity.likelihoods import exposed_counts
 from posterity.trees.boosting.number_targets import Constants, SpreadTargets, spread_parameters
 
 _PRIOR_PRECISION = 1.0  # of the logs of calibrated parameters
@@ -39,18 +40,26 @@ class Noise:
     likelihood: likelihoods.Likelihood  # where nothing is known of the spread of a row
     spread_shift: float = 0.0  # added to logs of the first parameter that trees give
     variance_factor: float = 0.0  # of what leaf values leave open, in units of the noise
+    log_exposure: float = 0.0  # of the rows that told this: the noise is that of such a row
 
     def predict(
-        self, a: Array, variances: Array, eta: Array | None, more: Array | float = 0.0
+        self,
+        a: Array,
+        variances: Array,
+        eta: Array | None,
+        more: Array | float = 0.0,
+        *,
+        log_exposure: Array | float = 0.0,
     ) -> distributions.Univariate:
         """The distribution of targets at locations, what leaves leave open of them, and spreads.
 
-        Locations may have more variance, in units of their own.
+        Locations may have more variance, in units of their own; counts may have an exposure.
         """
         own = self._at(eta)
         variance = self._open(own, a, variances) + more
         # Without a spread of its own, variance is learned from scatter about exp(a), the mean.
-        return own.predict(a if own.names else a - 0.5 * variance, variance)
+        location = a if own.names else a - 0.5 * variance
+        return own.predict(location + log_exposure, variance)
 
     def find_variance(
         self, a: Array, variances: Array, eta: Array | None, more: Array | float = 0.0
@@ -62,7 +71,7 @@ class Noise:
         """Raise ValueError unless it is a likelihood with numbers."""
         is_one = isinstance(self.likelihood, likelihoods.Likelihood)
         validation.require(is_one, "the likelihood is not one.")
-        for name in ("spread_shift", "variance_factor"):
+        for name in ("spread_shift", "variance_factor", "log_exposure"):
             value = getattr(self, name)
             is_number = isinstance(value, float) and bool(np.isfinite(value))
             validation.require(is_number, f"{name} is not a finite number.")
@@ -74,7 +83,7 @@ class Noise:
         return spread_parameters(self.likelihood, eta + self.spread_shift)
 
     def _open(self, own: likelihoods.Likelihood, a: Array, variances: Array) -> Array:
-        return self.variance_factor * variances / own.information(a)[0]
+        return self.variance_factor * variances / own.information(a + self.log_exposure)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +106,8 @@ class HeldOutNoise:
         """The best constant noise; None: Student's t.
 
         Parameters other than the first start at what is typical: their best values would be those
-        of the noise about a spread that is not known yet.
+        of the noise about a spread that is not known yet. Locations are those of counts, not of
+        rates, from here on.
         """
         out = weights > 0.0
         located = np.where(out, a, np.average(np.where(out, a, 0.0), weights=weights))
@@ -112,7 +122,9 @@ class HeldOutNoise:
         held = np.where(np.arange(len(bounds))[:, None] == 0, bounds, theta[:, None])
         best = Constants(begun.with_parameters(theta), held)
         best.follow(y[out], located[out], weights[out], _STEPS)
-        return cls(SpreadTargets(y, located, best.likelihood), weights, bounds)
+        return cls(
+            SpreadTargets(*exposed_counts.separate(y, located), best.likelihood), weights, bounds
+        )
 
     @property
     def has_spread(self) -> bool:
@@ -129,7 +141,7 @@ class HeldOutNoise:
         eta : array (N,) or None
             Logs of the first parameter by trees that have not seen the row.
         second : array (N,)
-            Locations by a second member that has left the row out, or NaN.
+            Locations of the counts by a second member that has left the row out, or NaN.
         open_variance : float
             What leaf values leave open of a location, in the mean of these rows.
         n_members : int

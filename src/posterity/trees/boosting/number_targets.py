@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.likelihoods import exposed_counts
 from posterity.trees.boosting.objectives import Objective
 
 _LONGEST_STEP = 1.0  # of the log of a parameter
@@ -41,7 +42,8 @@ class Constants:
         """Move towards the best parameters at these latents."""
         for _ in range(0 if self.are_held else n_steps):
             slope = self.likelihood.score(y, a)[1:] @ weights
-            information = self.likelihood.information(a)[1:] @ weights
+            eta = exposed_counts.separate(y, a)[1]
+            information = self.likelihood.information(eta)[1:] @ weights
             floor = _LEAST_INFORMATION * np.sum(weights)
             move = np.clip(slope / np.maximum(information, floor), -_LONGEST_STEP, _LONGEST_STEP)
             theta = np.clip(self.likelihood.theta + move, *self.bounds.T)
@@ -95,7 +97,8 @@ class LocationTargets(Objective):
         if own.n_calls % _CALLS_OF_STEP == 0:
             own.follow(self.y, a, self.weights)
         own.n_calls += 1
-        return _as_columns(own.likelihood.d1(self.y, a), own.likelihood.information(a)[0])
+        information = own.likelihood.information(exposed_counts.separate(self.y, a)[1])[0]
+        return _as_columns(own.likelihood.d1(self.y, a), information)
 
     def measure_row(self, curvatures: Array, weights: Array) -> float:
         return _measure_mean_row(curvatures, weights)

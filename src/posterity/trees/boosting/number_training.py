@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.inference import rows as held_rows
+from posterity.likelihoods import exposed_counts
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.level_tests import LeveledRows
@@ -131,7 +132,9 @@ def fit_boosted_numbers(
             if second.n_rounds:
                 spread, eta = second.trees[0], second.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
-        noise = held.calibrate(eta, found.second_latents[:, 0], open_variance, n_members)
+        other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
+        noise = held.calibrate(eta, other, open_variance, n_members)
+        noise = replace(noise, log_exposure=exposed_counts.find_typical(y[out], weights[out]))
     log_prob = _score_rows(noise, y, a, v, eta)
     return BoostedNumbers(
         family,
@@ -188,6 +191,8 @@ def _score_rows(noise: Noise, y: Array, a: Array, v: Array, eta: Array | None) -
     log_prob = np.full(len(y), np.nan)
     known = np.isfinite(a) if eta is None else np.isfinite(a) & np.isfinite(eta)
     if known.any():
-        dist = noise.predict(a[known], v[known], None if eta is None else eta[known])
-        log_prob[known] = dist.log_prob(y[known])
+        counts, log_exposure = exposed_counts.separate(y[known], 0.0)
+        own = None if eta is None else eta[known]
+        dist = noise.predict(a[known], v[known], own, log_exposure=log_exposure)
+        log_prob[known] = dist.log_prob(counts)
     return log_prob

@@ -149,7 +149,7 @@ class _Climb:
 
     def _begin(self, start: Array | None, share: float = 0.0) -> _Trail:
         """One step from where another problem ended, and those that follow; or the prior mean."""
-        prior = self._point(np.zeros_like(self.targets.y), np.zeros_like(self.targets.y))
+        prior = self._point(np.zeros(self.targets.n_rows), np.zeros(self.targets.n_rows))
         if start is None:
             return _Trail(prior, 0)
         W = self._positive(start)
