@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import brier_score_loss, precision_score, recall_score, roc_auc_score
 from support.for_each import for_each
@@ -106,6 +107,7 @@ def test_the_verdict_names_the_model_of_the_least_cost_its_threshold_and_its_sha
         "With costs of 1 for a false alarm and 9 for a miss, flag rows whose probability of 'yes' "
         "is at least 0.1: 'forest' has the least expected cost"
     ) in text
+    assert "(not significantly" not in text
     assert f"flags {100.0 * found.flagged:.3g} % of the held-out rows" in text
     assert f"flag none would cost {9.0 * Y.mean():.3g}, all {1.0 - Y.mean():.3g})." in text
     assert "With costs" not in comparison.verdict(ranked, order=["linear", "forest"])
@@ -142,10 +144,28 @@ def test_costs_are_written_without_powers_of_ten(value, error, text):
     assert flagging.format_with_error(value, error) == text
 
 
+def test_workers_are_asked_about_costs_too(tmp_path):
+    pytest.importorskip("dask")
+    frame = pl.DataFrame({"x": chances, "ill": np.where(Y == 1, "yes", "no")})
+    frame.write_parquet(tmp_path / "rows.parquet")
+    source = tables.open_partitions(tmp_path / "rows.parquet")
+    sample = source.sample(200)
+    schema = tables.infer(sample.frame, "ill")
+    rows = tables.SpreadRows.from_source(source, sample.frame, schema, folds=2)
+    models = comparison.candidates("classification", N, 1, names=["linear"], on_dask=True)
+    asked = comparison.Flagging(cost=(1.0, 9.0))
+    found = comparison.compare_on_dask(rows, sample, models, flagging=asked)
+    assert found.best.two_classes.expected_cost < 9.0 * Y.mean()
+    assert "'linear' has the least expected cost" in found.verdict
+    with pytest.raises(tables.TableError, match="not a class of 'ill'"):
+        comparison.compare_on_dask(rows, sample, models, flagging=comparison.Flagging("maybe"))
+
+
 def test_equal_costs_are_those_of_the_chosen_model():
     results, asked = scored(result("forest", chances), result("linear", chances), cost=(1.0, 9.0))
     (said,) = flagging.say_costs(results, results[1], asked)
     assert "'linear' has the least expected cost" in said
+    assert "per row (not significantly less than 'forest'), and flags" in said
 
 
 @for_each(

@@ -146,8 +146,9 @@ def say_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> l
         f"With costs of {false_alarm} for a false alarm and {miss} for a miss, flag rows whose "
         f"probability of {found.positive!r} is at least {found.threshold:.3g}: {least.name!r} has "
         f"the least expected cost, {format_with_error(found.expected_cost, found.cost_error)} per "
-        f"row, and flags {_format_share(found)} of the held-out rows (to flag none would cost "
-        f"{format_amount(none, 3)}, all {format_amount(every, 3)}{better})."
+        f"row{_name_equals(family, least, flagging)}, and flags {_format_share(found)} of the "
+        f"held-out rows (to flag none would cost {format_amount(none, 3)}, all "
+        f"{format_amount(every, 3)}{better})."
     )
     return [said] if least is chosen else [said, _say_chosen_cost(chosen, least, flagging)]
 
@@ -167,6 +168,19 @@ def format_amount(value: float, digits: int) -> str:
     """Format an amount with this many significant digits, and large ones without a power of ten."""
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 10.0**digits else f"{rounded:.{digits}g}"
+
+
+def _name_equals(family: Sequence[Result], least: Result, flagging: Flagging) -> str:
+    """Write that other models do not cost significantly more, if there are such models."""
+    equals = []
+    for one in family:
+        more, error = _compute_more(one.held_out, least.held_out, flagging)
+        if one is not least and more <= _SURE * error:
+            equals.append(one)
+    if not equals:
+        return ""
+    which = repr(equals[0].name) if len(equals) == 1 else f"{len(equals)} other models"
+    return f" (not significantly less than {which})"
 
 
 def _say_chosen_cost(chosen: Result, least: Result, flagging: Flagging) -> str:
