@@ -230,11 +230,9 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             assert isinstance(grown, BoostedTrees)
             grown.check_consistency()
             validation.require(grown.offset.shape[1] == 1, f"{name} must have one latent.")
-            family = vars(self).get("splits_")
-            self._check_learned(family, grown.tests)
+            self._check_learned(vars(self).get("splits_"), grown.tests)
         self._check_labels()
-        noise = vars(self).get("noise_")
-        validation.require(isinstance(noise, Noise), "noise_ must be noise.")
+        validation.require(isinstance(vars(self).get("noise_"), Noise), "noise_ must be noise.")
         self.noise_.check_consistency()
 
     def fit(
@@ -389,9 +387,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_ = found.family
+        self.splits_, self.stop_reason_ = found.family, found.stop_reason
         self.spread_trees_, self.noise_ = found.spread, found.noise
-        self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None
         self.n_members_ = found.location.n_members
         self._adopt_trees(found.location, found.n_rounds)
