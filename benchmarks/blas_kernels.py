@@ -186,6 +186,7 @@ def compare_runs(
     ]
     return [
         {
+            "contender": f"{name}, {part}",
             "estimator": name,
             "answer": part,
             "kernels": differences(list(by_kernel.values()), name, part, n_sets).tolist(),
@@ -208,7 +209,13 @@ def measure(names: Sequence[str], n_sets: int, console: Console) -> dict[str, An
         "title": "Answers under five BLAS kernels, and on columns in another order",
         **machine.describe(),
         "kernels": {asked: run["kernels"].tolist() for asked, run in by_kernel.items()},
-        "tasks": [{"sets": n_sets, "rows": compare_runs(names, n_sets, by_kernel, permuted)}],
+        "tasks": [
+            {
+                "name": f"{n_sets} sets",
+                "sets": n_sets,
+                "runs": compare_runs(names, n_sets, by_kernel, permuted),
+            }
+        ],
     }
 
 
@@ -219,7 +226,7 @@ def page(result: dict[str, Any]) -> str:
     lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
     lines += [f"{task['sets']} sets; kernels in use: {used}.", ""]
     heading = ["estimator", "answer", "kernels", "sets above", "columns", "sets above", "seconds"]
-    rows = sorted(task["rows"], key=lambda row: -max(*row["kernels"], *row["columns"]))
+    rows = sorted(task["runs"], key=lambda row: -max(*row["kernels"], *row["columns"]))
     above = {row["estimator"] for row in rows if max(*row["kernels"], *row["columns"]) > GOAL}
     reasons = [f"- {name}: {REASONS.get(name, 'not explained')}." for name in sorted(above)]
     return "\n".join(

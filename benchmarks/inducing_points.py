@@ -59,6 +59,7 @@ def measure_fit(n_rows: int, n_columns: int, noise: float, points: int) -> dict[
     dist, new = model.predict_dist(X[n_rows:]), y[n_rows:]
     low, high = dist.interval(0.9)
     return {
+        "contender": f"columns {n_columns}, noise {noise:g}, points {points}",
         "columns": n_columns,
         "noise": noise,
         "points": points,
@@ -76,6 +77,8 @@ def measure_fit(n_rows: int, n_columns: int, noise: float, points: int) -> dict[
 
 def page(result: dict[str, Any]) -> str:
     """All fits in one table."""
+    (task,) = result["tasks"]
+    fits = task["runs"]
     body = [
         [
             f"{fit['columns']}, {fit['noise']:g}",
@@ -90,10 +93,10 @@ def page(result: dict[str, Any]) -> str:
             str(fit["warned"]),
             f"{fit['fit_cpu_s']:.1f}",
         ]
-        for fit in result["tasks"]
+        for fit in fits
     ]
     lines = [f"# {result['title']}", "", *report.provenance(result), "", result["note"], ""]
-    losses = f"Losses of bounds: {result['losses']} of {len(result['tasks'])} fits."
+    losses = f"Losses of bounds: {result['losses']} of {len(fits)} fits."
     heading = (*HEADING, *HEADING_OF_NEW_ROWS)
     return "\n".join([*lines, losses, "", *report.table(heading, body), ""])
 
@@ -112,7 +115,7 @@ def run(options: Options) -> dict[str, Any]:
         **machine.describe(),
         "note": NOTE,
         "losses": count_losses(fits),
-        "tasks": fits,
+        "tasks": [{"name": f"{rows:,} rows", "runs": fits}],
     }
     report.publish(result, page(result), options)
     return result
