@@ -221,6 +221,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "tables.NumberPart": complete(unit="", missing_words=(), keep_missing=False),
     "tables.TableEncoder": complete(keep_missing=False),
     "tables.Schema": complete(time=None, groups=None, blocks=(), missing=()),
+    "trees.boosting.noise.Noise": complete(log_exposure=0.0),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),
