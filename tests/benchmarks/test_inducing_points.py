@@ -10,7 +10,7 @@ def test_a_run_has_a_row_for_each_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(inducing_points, "REHEARSAL_ROWS", 100)
     monkeypatch.setattr(inducing_points, "REHEARSAL_POINTS", (10, 20))
     result = inducing_points.run(Options(quick=True, folder=tmp_path))
-    few, many = result["tasks"]
+    few, many = result["tasks"][0]["runs"]
     assert few["bound"] < many["bound"]
     assert few["learned_noise"] > many["learned_noise"] > 5e-4
     assert result["losses"] == 0

@@ -239,6 +239,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "tables.Schema": lambda parts: _list_groups(
         complete(time=None, groups=(), blocks=(), missing=())(parts)
     ),
+    "trees.boosting.noise.Noise": complete(log_exposure=0.0),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),
