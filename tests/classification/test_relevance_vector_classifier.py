@@ -370,7 +370,7 @@ def test_an_early_end_is_announced():
 def test_more_passes_are_not_advised_where_they_would_not_help():
     ended = Chosen(*[np.zeros(0)] * 4, 0.0, 3, "it is not level", converged=False)
     with pytest.warns(ConvergenceWarning, match=r"^it is not level\.$"):
-        models.report_choice(ended, "vector", 5, calls=1)
+        models.report_choice(ended, "vector", 5)
 
 
 @for_each(

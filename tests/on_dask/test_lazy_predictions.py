@@ -440,7 +440,8 @@ def test_predictions_of_numbers_have_no_probabilities(bayesian):
 
 def test_methods_keep_their_signatures_and_docstrings():
     predict = posterity.GaussianProcessRegressor.predict_dist
-    assert list(inspect.signature(predict).parameters) == ["self", "X", "noise_variance"]
+    parameters = ["self", "X", "noise_variance", "exposure"]
+    assert list(inspect.signature(predict).parameters) == parameters
     assert "Variance of the noise of the new targets" in predict.__doc__
     assert "central interval" in distributions.Partitioned.interval.__doc__
     assert list(inspect.signature(distributions.Partitioned.cdf).parameters) == ["self", "y"]

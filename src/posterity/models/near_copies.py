@@ -57,8 +57,8 @@ def find_near_copies(fitted: Sequence[kernels.Kernel], training: Training) -> Ne
     """Find rows of equal targets that no kernel of an output distinguishes; None without any."""
     n, ties = len(training.Y), Ties(0.0, 0.0, np.zeros(training.Y.shape[1]))
     tied = []
-    if RowGroups.of_equal(training.Y).n_groups == n:
-        return None
+    if RowGroups.of_equal(training.Y).n_groups in (1, n):
+        return None  # no target ties, or all do, which says nothing of copies
     for start in range(0, n, _BLOCK):
         first, second = _pair_near_rows(fitted, training.rows, start)
         found = Ties.of_pairs((first, second), training.Y)
