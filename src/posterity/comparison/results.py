@@ -77,7 +77,7 @@ class TwoClassScores:
         Mean squared error of the probability.
     precision, recall : float
         Share of flagged rows that are of this class, and share of the rows of this class that are
-        flagged; NaN if there is no such row.
+        flagged; NaN where there are no such rows.
     roc_area : float
         Area under the ROC curve: probability that a row of this class has a higher probability of
         it than another row; NaN if all rows are of one class.

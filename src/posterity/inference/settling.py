@@ -79,7 +79,7 @@ class _FreeVariables:
         return x
 
     def value(self, z: Array) -> float:
-        """The function."""
+        """The value of the function at these free variables."""
         return self._evaluate_at(z)[0]
 
     def gradient(self, z: Array) -> Array:

@@ -166,7 +166,7 @@ class VectorFit:
         return self.columns_at(rows) @ coef.T + intercept
 
     def predict_mean(self, rows: Any) -> Array:
-        """The mean of the targets at each row, or the median where there is none."""
+        """The mean of the targets at each row, or the median where the mean does not exist."""
         if self.likelihood is not None:
             return find_center(self.predict_dist(rows))
         return self.shape_rows(self.mean(rows))

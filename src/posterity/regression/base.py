@@ -155,7 +155,7 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
         return models.find_center(self.predict_dist(X))
 
     def _predict_mean_and_std(self, X: ArrayLike) -> tuple[Array, Array]:
-        """The means, or medians where there are none, and the standard deviations."""
+        """The means, or medians where means do not exist, and the standard deviations."""
         dist = self.predict_dist(X)
         return models.find_center(dist), dist.standard_deviation()
 

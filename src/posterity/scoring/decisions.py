@@ -42,7 +42,7 @@ def precision(
     >>> round(scoring.precision([0.9, 0.6, 0.5, 0.2], [1, 0, 1, 1]), 4)
     0.6667
     """
-    rows = _ScoredRows.of(prediction, y, sample_weight, positive)
+    rows = _ScoredRows.from_prediction(prediction, y, sample_weight, positive)
     flagged = rows.p >= threshold
     return _ratio(rows.weights @ (flagged & rows.is_positive), rows.weights @ flagged)
 
@@ -55,7 +55,7 @@ def recall(
     *,
     positive: int = 1,
 ) -> float:
-    """Return the share of rows of the positive class that are flagged; NaN if there is no such row.
+    """Return the share of rows of the positive class that are flagged; NaN without such rows.
 
     Parameters are those of :func:`precision`.
 
@@ -65,7 +65,7 @@ def recall(
     >>> scoring.recall([0.9, 0.6, 0.5, 0.2, 0.1], [1, 0, 1, 1, 1])
     0.5
     """
-    rows = _ScoredRows.of(prediction, y, sample_weight, positive)
+    rows = _ScoredRows.from_prediction(prediction, y, sample_weight, positive)
     found = rows.weights @ ((rows.p >= threshold) & rows.is_positive)
     return _ratio(found, rows.weights @ rows.is_positive)
 
@@ -95,7 +95,7 @@ def roc_area(
     >>> scoring.roc_area([0.9, 0.6, 0.6, 0.2], [1, 0, 1, 0])
     0.875
     """
-    rows = _ScoredRows.of(prediction, y, sample_weight, positive=1)
+    rows = _ScoredRows.from_prediction(prediction, y, sample_weight, positive=1)
     place = np.unique(rows.p, return_inverse=True)[1]
     ones, zeros = (
         np.bincount(place, weights=rows.weights * chosen)
@@ -157,7 +157,7 @@ def expected_cost(
     >>> scoring.expected_cost([0.9, 0.3, 0.2, 0.05], [1, 0, 0, 1], (1.0, 9.0))
     2.75
     """
-    rows = _ScoredRows.of(prediction, y, sample_weight, positive)
+    rows = _ScoredRows.from_prediction(prediction, y, sample_weight, positive)
     level = cost_threshold(cost) if threshold is None else threshold
     costs = compute_row_costs(rows.p >= level, rows.is_positive, cost)
     return float(np.average(costs, weights=rows.weights))
@@ -192,7 +192,7 @@ class _ScoredRows:
     weights: Array
 
     @classmethod
-    def of(
+    def from_prediction(
         cls,
         prediction: distributions.Discrete | ArrayLike,
         y: ArrayLike,

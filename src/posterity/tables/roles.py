@@ -156,7 +156,7 @@ def fit_with_groups(estimator: Any, X: Any, y: Any, groups: ArrayLike | None) ->
 
 
 def find_groups_parameter(estimator: Any) -> str | None:
-    """Return the parameter of ``fit`` that takes the group of each row; None if there is none."""
+    """Return the parameter of ``fit`` that takes the group of each row, or None."""
     if isinstance(estimator, Pipeline):
         step, last = estimator.steps[-1]
         inner = find_groups_parameter(last)

@@ -97,7 +97,7 @@ def learn_tables(
 ) -> list[LevelTable]:
     """The tables of a member: steps of levels, and how they change along other columns.
 
-    There is none where levels differ by no more than their rows do, nor for columns of two levels,
+    None is made where levels differ by no more than their rows do, nor for columns of two levels,
     which the plain test separates.
 
     Parameters
@@ -130,8 +130,10 @@ def _choose_steps(
     """Steps of levels by all outputs, and those along other columns that differ most."""
     constant, along = [], []
     for g, h in zip(slopes.T, curvatures.T, strict=True):
-        constant.append(_LevelSteps.along(levels, np.ones(len(g)), g, h, weights))
-        along += [_LevelSteps.along(levels, _centre(c, weights), g, h, weights) for c in codes]
+        constant.append(_LevelSteps.from_slopes(levels, np.ones(len(g)), g, h, weights))
+        along += [
+            _LevelSteps.from_slopes(levels, _centre(c, weights), g, h, weights) for c in codes
+        ]
     chosen = sorted(
         (own for own in along if own.excess > _LEAST_EXCESS), key=lambda own: -own.excess
     )
@@ -156,7 +158,7 @@ class _LevelSteps:
     prior: float  # precision
 
     @classmethod
-    def along(
+    def from_slopes(
         cls, levels: NDArray[np.int64], along: Array, slopes: Array, h: Array, weights: Array
     ) -> _LevelSteps:
         """Learn by how much levels differ; what all have in common is taken off first."""
