@@ -98,8 +98,8 @@ def _summarise(
     base = later[best.name].log_prob
     line: dict[str, Any] = {
         "best": best.name,
-        "simple": _choose_simple(single, order, 2.0).name,
-        "simple_1": _choose_simple(single, order, 1.0).name,
+        "simple": _choose_simple(single, order, choosing.SURE).name,
+        "simple_1": _choose_simple(single, order, choosing.NEAR).name,
     }
     line["simple_gain"] = _difference(later[line["simple"]].log_prob, base)
     line["simple_1_gain"] = _difference(later[line["simple_1"]].log_prob, base)
@@ -117,10 +117,10 @@ def _summarise(
     return line
 
 
-def _choose_simple(results: list[Result], order: list[str], errors: float) -> Result:
-    """The simplest model that is less than so many standard errors behind the best."""
+def _choose_simple(results: list[Result], order: list[str], sure: float) -> Result:
+    """The simplest model than which the best is not better with this probability."""
     family = [one for one in results if not one.baseline]
-    near = [one for one in family if not choosing.is_better(family[0], one, errors=errors)]
+    near = [one for one in family if not choosing.is_better(family[0], one, sure=sure)]
     return min(near, key=lambda one: order.index(one.name))
 
 

@@ -136,6 +136,7 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     )
     two_classes.print_scores(found.results, voice, chosen=found.best)
     voice.say("", found.verdict)
+    voice.say(*comparison.describe_gain(found.results, found.best))
     voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
     voice.say(*comparison.describe_importance(found.importance))
 

@@ -27,7 +27,7 @@ from posterity.comparison.results import (
 )
 from posterity.comparison.spread import compare_on_dask
 from posterity.comparison.unnamed_groups import find_unnamed_groups
-from posterity.comparison.verdict import verdict
+from posterity.comparison.verdict import describe_gain, verdict
 
 __all__ = [
     "LEVELS",
@@ -47,6 +47,7 @@ __all__ = [
     "candidates",
     "compare",
     "compare_on_dask",
+    "describe_gain",
     "describe_importance",
     "evaluate",
     "family",

@@ -12,8 +12,10 @@ from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.comparison.results import HeldOut, Preference, Result
 
-_SURE = 2.0  # standard errors by which distinguishable models differ
-_NEAR = 1.0  # standard errors behind the best within which the simplest model is chosen
+SURE = 0.98
+"""Probability from which a model is called better than another: two standard errors."""
+NEAR = 0.84
+"""Probability from which a better model is taken in place of a simpler one: one standard error."""
 _ROUNDING = 1e-9
 _WORTHWHILE = 0.01  # for which several models are kept instead of one
 HARDLY = 1e-3
@@ -39,16 +41,17 @@ def choose_model(
     order : sequence of str
         Names of the models, simplest first.
     prefer : "simple" or "best", default="simple"
-        "simple": the simplest model that is at most one standard error of the paired difference
-        behind the best one, and significantly better than a constant prediction if the best one is;
-        a mixture of models only if it is better than each of them by two standard errors and 0.01
-        nats per row, or 1 % of a log loss below one nat. "best": the highest log score.
+        "simple": the simplest model than which the best one is better with a probability below
+        84 % (one standard error), and which is better than a constant prediction if the best one
+        is; a mixture of models only if it is better than each of them with a probability of 98 %
+        (two standard errors), by 0.01 nats per row, or 1 % of a log loss below one nat. "best": the
+        highest log score.
     """
     family = [one for one in results if not one.baseline]
     if prefer == "best":
         return family[0]
     family = _drop_needless_mixture(family)
-    near = [one for one in family if not is_better(family[0], one, errors=_NEAR)]
+    near = [one for one in family if not is_better(family[0], one, sure=NEAR)]
     constant = find_constant(results)
     helping = [one for one in near if constant and is_better(one, constant, least=HARDLY)]
     return min(helping or near, key=lambda one: order.index(one.name))
@@ -70,24 +73,29 @@ def find_constant(results: Sequence[Result]) -> Result | None:
     return next((one for one in results if one.baseline and one.name in _CONSTANTS), None)
 
 
-def find_equals(family: Sequence[Result]) -> list[Result]:
-    """Return the first model, and those that are not significantly behind it."""
-    return [family[0], *(one for one in family[1:] if not is_better(family[0], one))]
-
-
 def is_better(
-    ahead: Result, behind: Result, *, least: float = _ROUNDING, errors: float = _SURE
+    ahead: Result, behind: Result, *, least: float = _ROUNDING, sure: float = SURE
 ) -> bool:
-    """Return whether a model is ahead by so many standard errors and by a relevant amount.
+    """Return whether a model is ahead with this probability and by a relevant amount.
 
-    ``least`` is in nats per row, or a share of a mean log loss of classes below one nat. Where few
-    rows that one model gets very wrong make the error as large as the lead, the share of bootstrap
-    samples in which it leads decides, at the same level.
+    ``least`` is in nats per row, or a share of a mean log loss of classes below one nat.
     """
-    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
     if mean <= least * _find_scale(behind.held_out):
         return False
-    return mean > errors * error or _leads_in_samples(ahead.held_out, behind.held_out, errors)
+    return compute_probability_better(ahead, behind) >= sure
+
+
+def compute_probability_better(ahead: Result, behind: Result) -> float:
+    """Return the probability that a model has the higher mean log score on more rows.
+
+    That of a normal distribution with the mean and standard error of the paired differences, or the
+    share of bootstrap samples in which the model leads, where that is larger: a few rows that one
+    model gets very wrong make the error as large as the lead.
+    """
+    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    normal = float(ndtr(mean / error)) if error > 0.0 else 0.5 + 0.5 * float(np.sign(mean))
+    return max(normal, _count_leading_samples(ahead.held_out, behind.held_out))
 
 
 def _find_scale(held_out: HeldOut) -> float:
@@ -97,15 +105,14 @@ def _find_scale(held_out: HeldOut) -> float:
     return float(np.clip(-np.mean(held_out.log_prob), 0.0, 1.0))
 
 
-def _leads_in_samples(ahead: HeldOut, behind: HeldOut, errors: float) -> bool:
-    """Return whether a model leads in all samples but those beyond so many standard errors."""
+def _count_leading_samples(ahead: HeldOut, behind: HeldOut) -> float:
+    """Return the share of bootstrap samples in which a model leads; 0 for few clusters."""
     differences, clusters = measuring.compare_rows(ahead, behind)
     if clusters is not None and len(np.unique(clusters)) < _LEAST_CLUSTERS:
-        return False
+        return 0.0
     rng = np.random.default_rng(0)
     sums = _sum_blocks(differences[:, None], clusters, _FEW_BLOCKS, rng)
-    behind_in = np.mean(rng.exponential(size=(_DRAWS, len(sums))) @ sums <= 0.0)
-    return bool(behind_in < ndtr(-errors))
+    return float(np.mean(rng.exponential(size=(_DRAWS, len(sums))) @ sums > 0.0))
 
 
 def _sum_blocks(

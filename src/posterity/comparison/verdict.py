@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from posterity.arrays import Array
 from posterity.comparison import choosing, measuring
-from posterity.comparison.choosing import HARDLY, find_constant, is_better
+from posterity.comparison.choosing import HARDLY, compute_probability_better, is_better
 from posterity.comparison.flagging import Flagging, say_costs
 from posterity.comparison.results import Preference, Result
 
@@ -14,10 +14,9 @@ _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
 _NOTABLE = 0.05  # differences above this are no sign of trust, though chance may explain them
 _VAGUE = 0.12  # two standard errors and the slack, from which any coverage would be acceptable
 _TOO_FEW = "which are too few, or too dependent on each other, to tell whether"
+_DOUBLE = math.log(2.0)  # lead from which a ratio is written and not a percentage
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
-_CAUTION = "Caution: rows seem to depend on each other, so these scores may not hold for others."
-_SHOWN = 3  # equally good models that are named
-_UNLIKELY = 0.02  # models with a smaller probability of being the best are not named
+_DEPENDENT = "; but rows seem to depend on each other, so this may not hold for others"
 
 
 def verdict(
@@ -30,7 +29,12 @@ def verdict(
     target: str = "the target",
     flagging: Flagging | None = None,
 ) -> str:
-    """Say which model to use, how certain the ranking is, and whether its uncertainty is reliable.
+    """Say which model to use, how sure that is, what another costs, and how far to trust it.
+
+    Four sentences at most, or five with costs of mistakes. How sure one is that a model is better
+    is always the probability that it has the higher mean log score on more rows of the same kind;
+    what it costs to take another is the difference of these scores, and the ratio of the
+    probabilities of an observed value that follows from it.
 
     Parameters
     ----------
@@ -41,7 +45,7 @@ def verdict(
     scope : str, default=""
         For which new rows the scores hold, such as "for the next 30 days".
     prefer : "simple" or "best", default="simple"
-        The rule that chooses among models that do not differ significantly from the best.
+        The rule that chooses among models that are about as good as the best.
     cautions : sequence of str
         Sentences about rows that seem to depend on each other.
     target : str, default="the target"
@@ -63,101 +67,116 @@ def verdict(
     family = [one for one in results if not one.baseline]
     baselines = [one for one in results if one.baseline]
     chosen = choosing.choose_model(results, order=order, prefer=prefer)
-    constant = find_constant(results)
+    constant = choosing.find_constant(results)
     if constant and not is_better(family[0], constant, least=HARDLY):
-        said = [_say_nothing_helps(family[0], chosen, constant, target)]
-        gained = ""
+        said = _say_nothing_helps(family[0], chosen, constant, target)
     else:
         said = [
             *_compare_with_baseline(family[0], baselines),
             *_say_choice(chosen, family, order),
         ]
-        gained = _state_gain(chosen, baselines)
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
-    said.append(f"{trust}{gained}.")
+    said.append(f"{trust}{_DEPENDENT if cautions else ''}.")
     said += say_costs(family, chosen, flagging) if flagging else []
-    if cautions:
-        said.append(_CAUTION)
     return " ".join(said)
 
 
-def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: str) -> str:
+def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
+    """Say in a sentence how much more probable observed values are than under the baselines.
+
+    Examples
+    --------
+    >>> from posterity import comparison, tables
+    >>> x = [0.1 * n for n in range(30)]
+    >>> table = {"x": x, "y": [value**2 for value in x]}
+    >>> models = comparison.candidates("regression", 30, 1, names=["linear", "tree"])
+    >>> found = comparison.compare(table, tables.infer(table, "y"), models)
+    >>> comparison.describe_gain(found.results, found.best)  # no baseline was scored
+    []
+    """
+    baselines = [one for one in results if one.baseline]
+    if not baselines:
+        return []
+    first, *rest = baselines
+    shares = [
+        f"{_format_ratio(chosen, first)} times the probability that {first.name!r} gives it",
+        *(f"{_format_ratio(chosen, one)} times that of {one.name!r}" for one in rest),
+    ]
+    return [f"On average {chosen.name!r} gives an observed value {_join_words(shares)}."]
+
+
+def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: str) -> list[str]:
     """Write the sentences for a table on which no model beats a constant prediction."""
-    mean, error = measuring.compute_lead(best.held_out, constant.held_out)
-    where = "ahead of" if mean > 0.0 else "behind"
-    return (
-        f"No input helps to predict {target}: no model predicts held-out rows significantly better "
-        f"than {constant.name!r}, which ignores the inputs; the best model, {best.name!r}, is "
-        f"{abs(mean):.2g} +- {error:.1g} {where} it in mean log score. The saved model is "
-        f"{chosen.name!r}."
+    mean, _ = measuring.compute_lead(best.held_out, constant.held_out)
+    beside = (
+        f"{_say_better(best, constant)}"
+        if mean > 0.0
+        else f"behind {constant.name!r} by {_format_lead(constant, best)} in mean log score"
     )
+    return [
+        f"No input helps to predict {target}: {constant.name!r} ignores the inputs, and the best "
+        f"model, {best.name!r}, is {beside}.",
+        f"The saved model is {chosen.name!r}.",
+    ]
 
 
 def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) -> list[str]:
-    """Write which model to use and why, and how certain the ranking is."""
-    best, equals = family[0], choosing.find_equals(family)
+    """Write which model to use and why, and what another choice costs or gains."""
+    best = family[0]
     if len(family) == 1:
         return [f"Use {best.name!r}, the only model that was scored."]
-    if best.weights and not chosen.weights:
-        beside = _say_choice_beside_mixture(chosen, best, choosing.find_best_single(family))
-        return [beside, *_say_ranking(equals)]
-    if len(equals) == 1:
-        return [
-            f"Use {best.name!r}: it predicts held-out rows better than the second best, "
-            f"{family[1].name!r}, by {_format_lead(best, family[1])} in mean log score."
-        ]
-    return [_say_choice_among_equals(chosen, equals, order), *_say_ranking(equals)]
-
-
-def _say_choice_among_equals(chosen: Result, equals: Sequence[Result], order: Sequence[str]) -> str:
-    """Write which of several equally good models was chosen, and by which rule."""
-    best = equals[0]
     if chosen is not best:
-        return (
-            f"Use {chosen.name!r}: it is the simplest model within one standard error of the "
-            f"highest mean log score, that of {best.name!r}, which is ahead by "
-            f"{_format_lead(best, chosen)} (choose it with --prefer best)."
+        return _say_simple_choice(chosen, best, choosing.find_best_single(family))
+    chance = best.probability_best
+    sure = "" if chance is None else f", with a probability of {_format_chance(chance)}"
+    first = f"Use {best.name!r}: the best of {len(family)} models{sure}."
+    simple = choosing.choose_model(family, order=order)
+    if simple is not best:
+        return [
+            first,
+            f"The simpler {simple.name!r} is behind by {_say_less(best, simple)}; "
+            "--prefer simple chooses it.",
+        ]
+    return [
+        first,
+        f"The second, {family[1].name!r}, is behind by {_say_less(best, family[1])}.",
+    ]
+
+
+def _say_simple_choice(chosen: Result, best: Result, single: Result) -> list[str]:
+    """Write that a simpler model than the best was chosen, and what that costs."""
+    what = (
+        "the best single model"
+        if chosen is single
+        else "the simplest model that is about as good as the best"
+    )
+    ahead = f"{best.name!r} is {_say_better(best, chosen)}"
+    if best.weights:
+        ahead = f"The mixture {ahead}"
+        needed = (
+            "that is too little to keep several models for it"
+            if compute_probability_better(best, single) >= choosing.SURE
+            else f"{_format_chance(choosing.SURE)} are asked of a mixture"
         )
-    names = _join_words(_limit_names([repr(one.name) for one in equals[1:]]))
-    verb = "is" if len(equals) == 2 else "are"
-    simplest = min(equals, key=lambda one: order.index(one.name))
-    simple = choosing.choose_model(equals, order=order)
-    also = f"{simplest.name!r} is the simplest of them"
-    if simplest is best:
-        also = "it is also the simplest of them"
-    elif simple is not best:
-        also = f"--prefer simple chooses {simple.name!r}"
+        ahead = f"{ahead}; {needed}"
+    return [f"Use {chosen.name!r}: {what}.", f"{ahead}; --prefer best chooses it."]
+
+
+def _say_better(ahead: Result, behind: Result) -> str:
+    """Write how sure it is that a model is better than another, and by how much."""
+    sure = _format_chance(compute_probability_better(ahead, behind))
+    more = f"{_format_more(ahead, behind)} for an observed value"
     return (
-        f"Use {best.name!r}: it predicts held-out rows best, although {names} {verb} not "
-        f"significantly worse; {also}."
+        f"better than {behind.name!r} with a probability of {sure}, by "
+        f"{_format_lead(ahead, behind)} in mean log score, that is {more}"
     )
 
 
-def _say_choice_beside_mixture(chosen: Result, mixture: Result, single: Result) -> str:
-    """Write that a single model was chosen although the mixture has the highest score."""
-    what = "the best single model"
-    if chosen is not single:
-        what = (
-            f"the simplest model within one standard error of the best single one, {single.name!r}"
-        )
-    better = f"not significantly better than {single.name!r}"
-    if is_better(mixture, single):
-        better = f"better than {single.name!r} by too little to keep several models for it"
-    return (
-        f"Use {chosen.name!r}: it is {what}; the mixture {mixture.name!r} is ahead of it by "
-        f"{_format_lead(mixture, chosen)} in mean log score, but {better} (choose it with "
-        "--prefer best)."
-    )
-
-
-def _say_ranking(equals: Sequence[Result]) -> list[str]:
-    """Write the probability of each of the models to be the best on more rows."""
-    known = [(one.probability_best or 0.0, one.name) for one in equals]
-    likely = sorted((pair for pair in known if pair[0] >= _UNLIKELY), reverse=True)[:_SHOWN]
-    if not likely:
-        return []
-    shares = [f"{name!r} with a probability of {100.0 * p:.0f} %" for p, name in likely]
-    return [f"On more rows of the same kind, the best would be {_join_words(shares, 'or')}."]
+def _say_less(ahead: Result, behind: Result) -> str:
+    """Write by how much a model is behind another."""
+    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
+    less = f"{_format_percent(-math.expm1(-mean))} less probability for an observed value"
+    return f"{_format_lead(ahead, behind)} in mean log score, that is {less}"
 
 
 def _compare_with_baseline(best: Result, baselines: Sequence[Result]) -> list[str]:
@@ -165,16 +184,10 @@ def _compare_with_baseline(best: Result, baselines: Sequence[Result]) -> list[st
     if not baselines or measuring.compute_lead(baselines[0].held_out, best.held_out)[0] <= 0.0:
         return []
     first = baselines[0]
-    lead = f"{_format_lead(first, best)} in mean log score"
+    better = _say_better(first, best)
     if is_better(first, best, least=HARDLY):
-        return [
-            f"No model predicts held-out rows as well as the baseline {first.name!r}, which is "
-            f"better than the best model, {best.name!r}, by {lead}."
-        ]
-    return [
-        f"The baseline {first.name!r} is better than the best model, {best.name!r}, by {lead}, "
-        "which is not significant."
-    ]
+        return [f"No model is as good as the baseline {first.name!r}: it is {better}."]
+    return [f"The baseline {first.name!r} is {better}."]
 
 
 def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
@@ -182,23 +195,6 @@ def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
     if chosen.coverage is not None:
         return _judge_intervals(chosen, scope, cautious)
     return _judge_probabilities(chosen, scope, cautious)
-
-
-def _state_gain(chosen: Result, baselines: Sequence[Result]) -> str:
-    """Write what was gained over the baselines, as ratios of probabilities."""
-    if not baselines:
-        return ""
-    first, *rest = baselines
-    shares = [
-        f"{_format_ratio(chosen, first)} times the probability that {first.name!r} "
-        f"did{_mark_insignificant(chosen, first)}",
-        *(
-            f"{_format_ratio(chosen, one)} times that of {one.name!r}"
-            f"{_mark_insignificant(chosen, one)}"
-            for one in rest
-        ),
-    ]
-    return f"; on average it assigned the observed value {_join_words(shares)}"
 
 
 def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
@@ -241,7 +237,16 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
 
 def _format_lead(ahead: Result, behind: Result) -> str:
     mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
-    return f"{mean:.2g} +- {error:.1g}"
+    digits = 2 if f"{error:e}"[0] == "1" else 1  # 0.012 is not 0.01
+    return f"{mean:.2g} +- {error:.{digits}g}"
+
+
+def _format_more(ahead: Result, behind: Result) -> str:
+    """Format how much more probable observed values are under one model than under another."""
+    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
+    if mean < _DOUBLE:
+        return f"{_format_percent(math.expm1(mean))} more probability"
+    return f"{_format_ratio(ahead, behind)} times the probability"
 
 
 def _format_ratio(best: Result, other: Result) -> str:
@@ -252,15 +257,14 @@ def _format_ratio(best: Result, other: Result) -> str:
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")
 
 
-def _mark_insignificant(best: Result, other: Result) -> str:
-    """Return a remark if an advantage is not significant."""
-    ahead = measuring.compute_lead(best.held_out, other.held_out)[0] > 0.0
-    return " (not significant)" if ahead and not is_better(best, other, least=HARDLY) else ""
+def _format_percent(share: float) -> str:
+    return f"{100.0 * share:.2g} %" if share >= 1e-3 else "less than 0.1 %"
 
 
-def _limit_names(names: Sequence[str]) -> list[str]:
-    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    return [*names[:_SHOWN], *more]
+def _format_chance(chance: float) -> str:
+    """Format a probability that never reads as more than it is, nor as certain."""
+    percent = min(math.floor(100.0 * chance + 1e-9), 99)
+    return f"{percent} %" if percent else "less than 1 %"
 
 
 def _join_words(words: Sequence[str], last: str = "and") -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from posterity.comparison import describe_gain
 from posterity.report import numbers
 from posterity.report.sections import models
 from posterity.report.sections.dependence import NOMINAL
@@ -26,14 +27,16 @@ class Head:
 
 def head(story: Story) -> Head:
     """Build the top of the page."""
+    found = story.comparison
+    gain = [] if found is None else describe_gain(found.results, found.best)
     return Head(
         story.title,
         story.source,
         story.schema.target,
         models.link_quoted_names(_write_verdict(story), models.find_links(story)),
         tuple(_list_facts(story)),
-        () if story.comparison is None else story.comparison.cautions,
-        (*story.notes, *story.schema.notes),
+        () if found is None else found.cautions,
+        (*gain, *story.notes, *story.schema.notes),
         story.predict_command,
     )
 
