@@ -23,6 +23,8 @@ _TWO_CLASSES = (
 )
 _COSTS = ("log_evidence", "fit_seconds", "predict_seconds", "n_bytes")
 
+_PRINTED = ("log_score", "rmse", "accuracy", "coverage", "calibration", "fit_seconds")
+
 Models: TypeAlias = Sequence[str] | Mapping[str, Any] | None
 
 
@@ -231,7 +233,22 @@ class TableComparison:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([self.verdict, *self.comparison.cautions, str(self.table)])
+        return "\n".join([self.verdict, *self.comparison.cautions, self._format_scores()])
+
+    def _format_scores(self) -> str:
+        """Format the scores that say most as a table without frames."""
+        table = self.table
+        kept = [name for name in _PRINTED if name in table.columns]
+        with pl.Config(
+            tbl_formatting="NOTHING",
+            tbl_hide_dataframe_shape=True,
+            tbl_hide_column_data_types=True,
+            tbl_rows=-1,
+            tbl_width_chars=100,
+            fmt_str_lengths=50,
+            float_precision=3,
+        ):
+            return str(table.select("model", *kept))
 
     def _repr_html_(self) -> str:
         """Show the verdict and the scores in a notebook."""

@@ -81,7 +81,7 @@ def test_a_clear_winner_is_named_with_its_lead():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.2))
     assert text.startswith(
         "Use 'process': the best of 2 models. The second, 'linear', is behind by 0.5 +- 0.01 in "
-        "mean log score, that is 39 % less probability for an observed value."
+        "mean log score: 'process' gives an observed value 65 % more probability."
     )
 
 
@@ -121,8 +121,8 @@ def test_one_rule_chooses_among_equals_and_is_named():
     )
     assert said(*equals, prefer="best").startswith(
         "Use 'process': the best of 4 models. The simpler 'linear' is behind by 0.002 +- 0.07 in "
-        "mean log score, that is 0.2 % less probability for an observed value; --prefer simple "
-        "chooses it."
+        "mean log score: 'process' gives an observed value 0.2 % more probability; --prefer "
+        "simple chooses it."
     )
 
 

@@ -174,9 +174,10 @@ def _say_better(ahead: Result, behind: Result) -> str:
 
 def _say_less(ahead: Result, behind: Result) -> str:
     """Write by how much a model is behind another."""
-    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
-    less = f"{_format_percent(-math.expm1(-mean))} less probability for an observed value"
-    return f"{_format_lead(ahead, behind)} in mean log score, that is {less}"
+    return (
+        f"{_format_lead(ahead, behind)} in mean log score: {ahead.name!r} gives an observed value "
+        f"{_format_more(ahead, behind)}"
+    )
 
 
 def _compare_with_baseline(best: Result, baselines: Sequence[Result]) -> list[str]:
