@@ -221,7 +221,9 @@ _OVERVIEW = (
     *("rmse_rank", "rmse_to_best_peer", "log_score_rank", "crps_rank"),
     *("coverage_least", "coverage_largest"),
 )
-_OF_A_SET = ("log_loss", "error_percent", "top_class_error", "rmse", "log_score", "crps")
+_OF_A_SET = (
+    *("log_loss", "error_percent", "top_class_error", "rmse", "log_score", "crps", "fit_cpu_s"),
+)
 
 
 def _boosted_trees(record: dict[str, Any]) -> Iterable[Table]:

@@ -6,6 +6,7 @@ scripts.
 
 import html
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ _TWO_CLASSES = (
 )
 _COSTS = ("log_evidence", "fit_seconds", "predict_seconds", "n_bytes")
 
+_WIDTH = 100  # of a printed line
 _PRINTED = ("log_score", "rmse", "accuracy", "coverage", "calibration", "fit_seconds")
 
 Models: TypeAlias = Sequence[str] | Mapping[str, Any] | None
@@ -233,7 +235,8 @@ class TableComparison:
         )
 
     def __repr__(self) -> str:
-        return "\n".join([self.verdict, *self.comparison.cautions, self._format_scores()])
+        said = [textwrap.fill(one, _WIDTH) for one in (self.verdict, *self.comparison.cautions)]
+        return "\n".join([*said, self._format_scores()])
 
     def _format_scores(self) -> str:
         """Format the scores that say most as a table without frames."""
@@ -244,11 +247,12 @@ class TableComparison:
             tbl_hide_dataframe_shape=True,
             tbl_hide_column_data_types=True,
             tbl_rows=-1,
-            tbl_width_chars=100,
+            tbl_width_chars=_WIDTH,
             fmt_str_lengths=50,
             float_precision=3,
         ):
-            return str(table.select("model", *kept))
+            lines = str(table.select("model", *kept)).splitlines()
+        return "\n".join(line.rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
         """Show the verdict and the scores in a notebook."""

@@ -14,7 +14,7 @@ from posterity.cli.voice import OutputPrinter
 if TYPE_CHECKING:
     from posterity.cli import spread_input
 
-_MOST_ROWS = 2_000  # for which a Gaussian process is the first choice; a forest beyond
+_FEW_ROWS = 200  # below which a Gaussian process is the first choice; boosted trees from there
 _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
 _TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks", "gap")
 
@@ -101,7 +101,7 @@ class TableInMemory:
 
     def first_choice(self) -> str:
         """Return the name of the default model for the size of the table."""
-        return "process" if len(self.frame) <= _MOST_ROWS else "forest"
+        return "process" if len(self.frame) < _FEW_ROWS else "boosted-trees"
 
     def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
         """Fit a candidate to all rows."""
