@@ -83,7 +83,7 @@ def test_a_page_opens_with_sentences_an_example_and_a_picture(page):
 @for_each("page", FAMILIES)
 @for_each("other", ["compare_libraries", "performance", "accuracy"])
 def test_a_page_leads_on(page, other):
-    assert f"({other}.md)" in text_of(page)
+    assert f"({other}.md" in text_of(page)
 
 
 @for_each("page", FAMILIES)

@@ -23,7 +23,14 @@ def test_there_is_a_page_for_everything_the_front_page_promises():
     names = {path.stem for path in PAGES}
     assert not [path for path in PAGES if "decisions" in path.parts]
     assert {"index", "start", "choosing", "gallery", "pictures", "extending", "errata"} <= names
-    assert {"scikit_learn", "performance", "accuracy", "command", "compare_libraries", "api"} <= names
+    assert {
+        "scikit_learn",
+        "performance",
+        "accuracy",
+        "command",
+        "compare_libraries",
+        "api",
+    } <= names
 
 
 def test_links_lead_to_pages_and_anchors_that_exist():
