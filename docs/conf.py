@@ -29,7 +29,10 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build/html"]  # the pages of the interface are written to _build/stubs
+exclude_patterns = [
+    "_build/html",  # the pages of the interface are written to _build/stubs
+    "decisions",  # notes for developers, who read them in the repository
+]
 templates_path = ["_templates"]
 
 nitpicky = True  # a reference to nothing is an error

@@ -1,7 +1,7 @@
 """Bayesian linear regression: many lines explain the data, and all of them vote.  [P8 Fig 8.5]
 
-Three draws of offset and slope are three lines. The prediction is the average of all of them, and
-widens on either side of the rows, where they part.
+Three draws of intercept and slope are three lines. The prediction is the average of all of them,
+and widens on either side of the rows, where they part.
 """
 
 from pathlib import Path

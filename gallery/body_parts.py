@@ -1,7 +1,7 @@
 """Parts of the body and joints from depth, of people whom the forest has not seen.  [P9 Fig 9.24]
 
 From left to right: depth, where bright is far; the most probable of 31 parts for each pixel; the
-entropy of its distribution, bright at borders of parts and at hands before the body;
+entropy of its distribution, bright at boundaries of parts and at hands before the body;
 and joints, with the probability in percent that they are within 10 cm. The people are rendered
 from recorded motion of subjects who are not among those that the forest of the package has learned
 from. In the first row the right forearm is behind the body, and its elbow has 5 %.

@@ -1,4 +1,4 @@
-"""LogitBoost on oriented steps, 20 angles with 40 offsets each.  [P9 Fig 9.16]
+"""LogitBoost on oriented splits, 20 angles with 40 split values each.  [P9 Fig 9.16]
 
 The green line is the step that was added last. A sum of steps fits the rows ever better, but its
 surface is a patchwork: it does not pass smoothly from one class to the other.

@@ -1,7 +1,7 @@
-"""A forest of normal leaves: bands as wide as the noise, and doubt where there are no rows.
+"""A forest of normal leaves: bands as wide as the noise, wider where there are no rows.
 
 On the left of the gap the noise grows, and leaves widen with it. Within the gap trees disagree
-about where the function jumps, and that is the larger part of the doubt.
+about where the function jumps, and that is the larger part of the uncertainty.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 Sixty sets of thirty rows and ten columns, and a hundred new rows of each. Maximum likelihood,
 plugged in, takes its weights for the truth and what is left over for the noise: its intervals are
-too narrow. With doubt about both they hold nearly what they promise.
+too narrow. With the uncertainty of both they hold nearly what they promise.
 """
 
 from pathlib import Path

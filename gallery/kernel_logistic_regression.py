@@ -1,7 +1,7 @@
 """Kernel logistic regression: the best weights, all of them averaged, and a process.  [P9 Fig 9.13]
 
 The same length scale three times. Averaging leaves the boundary about where it was and lowers the
-confidence. Far from the rows the columns of a kernel die away, and what is left is the offset; a
+confidence. Far from the rows the columns of a kernel die away, and what is left is the intercept; a
 process returns to what is known before any row.
 """
 

@@ -1,9 +1,9 @@
-"""A detector of walkers in pairs of frames: the frame, differences, and both.  [P9 Fig 9.21]
+"""A detector of pedestrians in pairs of frames: the frame, differences, and both.  [P9 Fig 9.21]
 
 Above: a window of the later frame, and its differences from the earlier one, as it is and shifted
-by a pixel in four directions. Left: statues look like walkers but stand still, carts move but do
-not look like walkers. Right: three detectors, which learn from the frame alone, from differences
-alone, and from both.
+by a pixel in four directions. Left: statues look like pedestrians but stand still, carts move but
+do not look like pedestrians. Right: three detectors, which learn from the frame alone, from
+differences alone, and from both.
 """
 
 from pathlib import Path

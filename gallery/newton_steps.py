@@ -1,4 +1,4 @@
-"""Newton's method: an offset and a slope, and the sigmoid after each step.  [P9 Fig 9.4]
+"""Newton's method: an intercept and a slope, and the sigmoid after each step.  [P9 Fig 9.4]
 
 The likelihood and its logarithm peak at the same weights. Each cross is one step further; the
 sigmoids rise from even odds to the best fit in three of them.
@@ -41,7 +41,7 @@ with displays.style():
         depth = min(np.ptp(values), 20.0) * np.linspace(1.0, 0.0, 15) ** 2
         ax.contourf(w0, w1, values, values.max() - depth, cmap="Blues", extend="min")
         ax.plot(*steps.T, "x-", color=orange, lw=1.0, ms=9, mew=2.2)
-        ax.set(title=title, xlabel="offset", ylabel="slope")
+        ax.set(title=title, xlabel="intercept", ylabel="slope")
     queries = np.linspace(-3.3, 3.3, 200)
     looks = ((":", grey), ("-.", grey), ("--", orange), ("-", black))
     for n, (w, (line, color)) in enumerate(zip(steps, looks, strict=True)):

@@ -1,6 +1,6 @@
 """The distribution of a line: before any row, after two, and after many.  [P8 Fig 8.4]
 
-Above, offset and slope together: the region shrinks about the truth, a cross, and tilts, since a
+Above, intercept and slope together: the region shrinks about the truth, a cross, and tilts, since a
 steeper line through the same rows starts lower. Below, lines drawn from it.
 """
 
@@ -35,7 +35,7 @@ with displays.style():
         )
         belief.plot(above).set(title=f"{n} rows" if n else "No row: the prior", ylabel="")
         above.plot(*TRUTH, "x", ms=10, mew=2.5, color=displays.COLORS["orange"], label="truth")
-        above.set(xlabel="offset", aspect="equal")
+        above.set(xlabel="intercept", aspect="equal")
         below.plot(ends[:, 1], ends @ belief.draws.T, lw=1.0, color=displays.COLORS["blue"])
         below.plot(X[:n, 1], y[:n], "o", ms=5, color=displays.COLORS["black"])
         below.set(xlabel="x", xlim=(-1.0, 4.0), ylim=(-5.0, 5.0), xticks=range(4))

@@ -1,7 +1,7 @@
 """Relevance vectors are overconfident far from the data; a column at the query fixes it.  [RQ]
 
-Far from all vectors every kernel function is zero, and so is the doubt about its weight. One more
-function, centred wherever a prediction is asked for, brings the doubt back.
+Far from all vectors every kernel function is zero, and so is the uncertainty of its weight. One
+more function, centred wherever a prediction is asked for, brings the uncertainty back.
 """
 
 from pathlib import Path

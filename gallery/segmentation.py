@@ -1,9 +1,9 @@
-"""Classes of the pixels of drawn scenes, and where there is doubt.  [P9 Fig 9.22]
+"""Semantic segmentation of drawn scenes, and its entropy.  [P9 Fig 9.22]
 
 From left to right: scenes that the segmenter has not seen, their true labels, the most probable
 label of each pixel, and the entropy of its distribution. Colours differ from scene to scene, water
 has the colours of sky, and a wall those of soil, so that texture and place must tell them apart.
-Doubt is along borders, and where a narrow strip of soil is seen behind grass.
+Entropy is high along boundaries, and where a narrow strip of soil is seen behind grass.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Poses of a walker from silhouettes, of a person whom the model has not seen.  [P8 Fig 8.14]
+"""Poses from silhouettes of a walk, of a person whom the model has not seen.  [P8 Fig 8.14]
 
 Rows: silhouettes; the most probable poses of each frame by itself with their probabilities, the
 second fainter; the pose that the whole video gives, in blue, over the true one, in grey. By itself

@@ -2,9 +2,9 @@
 
 From left to right: the image with its straight lines and the estimated horizon; labels by place
 alone, by colour and texture alone, and by lines alone; labels by all features; and the entropy of
-each pixel, bright where the answer is in doubt: at borders, and at the far end of the street. Green
-is support, orange is vertical, blue is sky. The share of right pixels is above each picture. The
-streets are rendered; eight others were learned from.
+each pixel, bright where the answer is uncertain: at boundaries, and at the far end of the street.
+Green is support, orange is vertical, blue is sky. The share of right pixels is above each picture.
+The streets are rendered; eight others were learned from.
 """
 
 from pathlib import Path

@@ -1,11 +1,14 @@
 """Everything that users read keeps to the words of the glossary in NOTATION.md."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import posterity
 
 ROOT = Path(__file__).parents[1]
 BEFORE = r"(?<!there\s)(?<!There\s)"  # "there is no prior" and "is no longer" are plain English
@@ -14,9 +17,19 @@ AFTER = r"(?!longer\b|more\b|less\b|further\b|larger\b|wider\b|better\b|smaller\
 
 def glossary() -> list[str]:
     """Phrases of the right column of the table of words."""
-    section = (ROOT / "NOTATION.md").read_text(encoding="utf-8").split("## Words")[1]
-    rows = re.findall(r"^\|[^|]+\|([^|]+)\|$", section.split("\n## ")[0], re.M)
+    rows = re.findall(r"^\|[^|]+\|([^|]+)\|$", words(), re.M)
     return [phrase.strip() for row in rows[2:] for phrase in row.split(";")]
+
+
+def words_of_the_field() -> list[str]:
+    """Words of the right column of the second table."""
+    rows = re.findall(r"^\|[^|]+\|[^|]+\|([^|]+)\|$", words(), re.M)
+    return [phrase.strip() for row in rows[2:] for phrase in row.split(";")]
+
+
+def words() -> str:
+    text = (ROOT / "NOTATION.md").read_text(encoding="utf-8")
+    return text.split("## Words")[1].split("\n## ")[0]
 
 
 def pattern(phrase: str) -> str:
@@ -26,6 +39,12 @@ def pattern(phrase: str) -> str:
 
 
 OLD = re.compile("|".join(map(pattern, glossary())))
+FOREIGN = re.compile("|".join(map(pattern, words_of_the_field())))
+CODE = re.compile(
+    r"^```\w+\n.*?^```|^ *(?:>>>|\.\.\.) .*$|^ *\w+ : .*$|(?:/\w+)*/\w+\.\w+|\]\([^)]*\)"
+    r"|``.*?``|`[^`\n]*`|\$[^$]*\$|[\w.]+\.\w+",
+    re.M | re.S,
+)
 
 
 def strings(path: Path) -> Iterator[tuple[int, str]]:
@@ -78,6 +97,57 @@ def test_strings_and_pages_use_the_words_of_the_glossary(place):
 
 def test_the_readme_uses_the_words_of_the_glossary():
     assert list(offenders(ROOT / "README.md")) == []
+
+
+def public_docstrings() -> Iterator[tuple[str, str]]:
+    """The docstrings of public classes, of their public methods, and of public functions."""
+    rooms = [getattr(posterity, name) for name in posterity.__all__ if name.islower()]
+    modules = [posterity, *(room for room in rooms if hasattr(room, "__all__"))]
+    for module in modules:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            yield f"{module.__name__}.{name}", inspect.getdoc(thing) or ""
+            if inspect.isclass(thing):
+                methods = (m for m in vars(thing) if not m.startswith("_"))
+                yield from (
+                    (f"{name}.{m}", inspect.getdoc(getattr(thing, m)) or "") for m in methods
+                )
+
+
+def foreign_words(text: str) -> list[str]:
+    """Words for which the field has others, with what stands around them."""
+    prose = CODE.sub(" ", text)
+    return [
+        " ".join(prose[max(0, m.start() - 30) : m.end() + 20].split())
+        for m in FOREIGN.finditer(prose)
+    ]
+
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pages_use_the_words_of_the_field(page):
+    assert foreign_words(page.read_text(encoding="utf-8")) == []
+
+
+def test_public_docstrings_use_the_words_of_the_field():
+    found = {name: foreign_words(text) for name, text in public_docstrings()}
+    assert {name: places for name, places in found.items() if places} == {}
+
+
+def test_captions_of_the_gallery_use_the_words_of_the_field():
+    scripts = sorted((ROOT / "gallery").glob("[a-z]*.py"))
+    captions = {
+        path.stem: ast.get_docstring(ast.parse(path.read_text("utf-8"))) for path in scripts
+    }
+    found = {name: foreign_words(text or "") for name, text in captions.items()}
+    assert {name: places for name, places in found.items() if places} == {}
+
+
+def test_code_keeps_its_names():
+    assert foreign_words("The offset of a border.") != []
+    assert foreign_words("See `offset` and ``datasets.walkers``.\n>>> offset = 1\n") == []
 
 
 @pytest.mark.parametrize(

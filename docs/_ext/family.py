@@ -2,7 +2,7 @@
 
 The rooms' ``__all__`` say which estimators are public, and the ``card`` of each class says what it
 is made of. From these come ``src/posterity/estimators.py``, which the front door and the model
-files read, the stub of the front door, ``docs/family.md`` and the lists of ``docs/api.md``.
+files read, the stub of the front door, ``docs/choosing.md`` and the lists of ``docs/api.md``.
 """
 
 import sys
@@ -83,7 +83,7 @@ def _block(form: str, names: list[str]) -> str:
 
 
 def family_tables() -> str:
-    """The tables of ``docs/family.md``."""
+    """The tables of ``docs/choosing.md``."""
     return "\n".join(_table(page, title) for page, title in GROUPS.items())
 
 
@@ -119,11 +119,11 @@ def between(text: str, written: str) -> str:
 
 def texts() -> dict[Path, str]:
     """Every file that is written from the cards, and what it should say."""
-    family, api = ROOT / "docs" / "family.md", ROOT / "docs" / "api.md"
+    choosing, api = ROOT / "docs" / "choosing.md", ROOT / "docs" / "api.md"
     return {
         ROOT / "src" / "posterity" / "estimators.py": names_module(),
         ROOT / "src" / "posterity" / "__init__.pyi": stub(),
-        family: between(family.read_text("utf-8"), family_tables()),
+        choosing: between(choosing.read_text("utf-8"), family_tables()),
         api: between(api.read_text("utf-8"), api_lists()),
     }
 

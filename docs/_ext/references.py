@@ -1,7 +1,7 @@
 """The list of sources from references.bib, and equation tags that lead to it.
 
 ``{references}`` shows every entry in a line. A tag in a sentence, such as [P8 8.11], becomes a link
-to its entry.
+to its entry, and a page with tags of the textbook ends with its name.
 """
 
 import re
@@ -86,6 +86,27 @@ def anchor(key: str) -> str:
     return f"source-{key.lower()}"
 
 
+TEXTBOOK = {"P8", "P9"}
+
+
+def name_the_textbook(app: Sphinx, doctree: nodes.document) -> None:
+    """End a page whose tags are of the textbook with a line that says which book it is."""
+    prose = [t for t in doctree.findall(nodes.Text) if not isinstance(t.parent, _INERT)]
+    tags = (m[1] for text in prose for m in TAG.finditer(text.astext()))
+    keys = {part.split()[0] for tag in tags for part in re.split(r",\s+", tag)}
+    sections = [node for node in doctree.children if isinstance(node, nodes.section)]
+    if not TEXTBOOK & keys or not sections or app.env.docname.startswith("_build/stubs/"):
+        return
+    book = entries(BIBLIOGRAPHY.read_text("utf-8"))["P8"]
+    line = nodes.paragraph("", "[P8 ...] and [P9 ...] are equations and figures of ")
+    line += [
+        nodes.Text(f"{authors(book['author'])}, "),
+        nodes.emphasis("", book["booktitle"]),
+        nodes.Text(f", {book['publisher']}, {book['year']}, chapters 8 and 9."),
+    ]
+    sections[-1] += [nodes.transition(), line]
+
+
 def link_tags(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Let every tag in a sentence lead to its source."""
     known = set(entries(BIBLIOGRAPHY.read_text("utf-8")))
@@ -119,5 +140,6 @@ def _linked(sentence: str, page: str, known: set[str]) -> Iterator[nodes.Node]:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Offer the directive, and link the tags of finished pages."""
     app.add_directive("references", ReferencesDirective)
+    app.connect("doctree-read", name_the_textbook)
     app.connect("doctree-resolved", link_tags)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
-// How results of the search are ranked: Sphinx's own numbers, and pages for readers before notes on decisions.
+// How results of the search are ranked: Sphinx's own numbers, and pages for readers before the list of changes.
 var Scorer = {
   score: ([docname, title, anchor, description, score]) =>
-    docname.startsWith("decisions/") || docname === "changelog" ? score - 14 : score,
+    docname === "changelog" ? score - 14 : score,
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

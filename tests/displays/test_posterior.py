@@ -73,7 +73,7 @@ def test_of_several_classes_one_is_shown(frame):
 @pytest.mark.parametrize(
     ("weights", "names"),
     [
-        (("intercept", 0), ("offset", "weight of width")),
+        (("intercept", 0), ("intercept", "weight of width")),
         (("height", -2), ("weight of height", "weight of width")),
     ],
 )
@@ -92,7 +92,7 @@ def test_columns_without_names_have_their_numbers(frame):
     ]
     assert names == [
         ("weight of x0", "weight of x1"),
-        ("offset", "weight of x"),
+        ("intercept", "weight of x"),
         ("weight 0", "weight 3"),
     ]
 

@@ -28,7 +28,7 @@ class BayesianLogisticRegression(StreamedClassifier):
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset to each latent value, with a prior worth one row.
+        Add an intercept to each latent value, with a prior worth one row.
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are, as in the textbook.
@@ -54,7 +54,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         Posterior mean of the weights in the units of the features: of the second class of two, or
         of each of several, which then sum to zero.
     intercept_ : array of shape (1,) or (C,)
-        Posterior mean of the offsets.
+        Posterior mean of the intercepts.
     prior_variance_ : float
         As learned, or as given. Of each class, where there are several.
     log_evidence_ : float
@@ -114,7 +114,7 @@ class BayesianLogisticRegression(StreamedClassifier):
         self._learn(space, codes, weights, self.prior_variance, self.inference)
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draws from the posterior of the weights and of the offsets, in the units of the data.
+        """Draws from the posterior of the weights and of the intercepts, in the units of the data.
 
         Returns
         -------

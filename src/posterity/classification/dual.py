@@ -21,7 +21,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
 
     Latent values are ``kernel(X, X_train) @ dual_coef_.T + intercept_``. With the linear kernel and
     a flat prior this is maximum likelihood in the columns again, at the cost of the rows rather
-    than of the columns. With an offset the kernel is centred on the training rows, so that the
+    than of the columns. With an intercept the kernel is centred on the training rows, so that the
     origin does not matter.
 
     Parameters
@@ -36,7 +36,7 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
     prior_variance : float, optional
         Variance of each dual weight. None: learned by the evidence. Unused with a flat prior.
     fit_intercept : bool, default=True
-        Add an offset, and centre the kernel; the dual weights then sum to zero.
+        Add an intercept, and centre the kernel; the dual weights then sum to zero.
     standardize : bool, default=True
         Let ``kernel="linear"`` be inner products of columns scaled to unit variance, so that units
         do not matter. False: of the columns as they are. Other kernels have units of their own.

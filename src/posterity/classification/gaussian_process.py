@@ -36,7 +36,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         blocks of rows has nothing to tune. None: ``Scaled(RBF(ard=True))``, smooth functions with a
         length scale for each input.
     mean : {"constant", "zero"}, default="constant"
-        The latent function far from all rows: an unknown offset, with a prior worth one row, or
+        The latent function far from all rows: an unknown constant, with a prior worth one row, or
         zero, which makes all classes equally probable.
     inference : {"auto", "laplace", "propagation", "variational"}, default="auto"
         How the posterior of the functions is found: "laplace", a normal at the mode, fast and for
@@ -118,7 +118,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         prior="normal, over functions",
         feature_space="kernel, or inducing points",
         inference="expectation propagation, variational or Laplace, kernel by evidence",
-        advice="a smooth border, uncertain away from the rows",
+        advice="a smooth decision boundary, uncertain away from the rows",
         page="classification",
     )
 

@@ -34,7 +34,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset with a prior worth one row, and centre the kernel on the rows.
+        Add an intercept with a prior worth one row, and centre the kernel on the rows.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
@@ -60,7 +60,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     dual_coef_ : array of shape (1, N) or (C, N)
         One weight for each training row of ``X_train_``, at the largest evidence.
     intercept_ : array of shape (1,) or (C,)
-        Offsets.
+        Intercepts.
     log_evidence_ : float
         Log marginal likelihood of all rows, constants included, to Laplace's approximation.
     X_train_ : array of shape (N, D), or list
@@ -84,7 +84,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         prior="normal",
         feature_space="kernel columns",
         inference="variational or Laplace, kernel by evidence",
-        advice="a smooth border that keeps every row, in weight space",
+        advice="a smooth decision boundary that keeps every row, in weight space",
         page="classification",
     )
 

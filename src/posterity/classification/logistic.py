@@ -49,7 +49,7 @@ class LogisticRegression(StreamedClassifier):
     features : transformer, optional
         What the model is linear in. None: the columns as they are.
     fit_intercept : bool, default=True
-        Add an offset to each latent value.
+        Add an intercept to each latent value.
     predictive : {"plug_in", "averaged"}, default="plug_in"
         Probabilities at the best weights, as in the textbook, or averaged over the normal
         approximation of what the likelihood leaves uncertain of them.
@@ -64,7 +64,7 @@ class LogisticRegression(StreamedClassifier):
         Weights in the units of the features: of the second class of two, or of each, which then
         sum to zero.
     intercept_ : array of shape (1,) or (C,)
-        Offsets.
+        Intercepts.
     log_likelihood_ : float
         Of all rows.
     separable_ : bool

@@ -236,7 +236,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         self.n_iter_, self.stop_reason_ = found.n_iter, found.stop_reason
 
     def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
-        """Weights (..., M) of the columns as they are, and the offsets that go with them."""
+        """Weights (..., M) of the columns as they are, and the intercepts that go with them."""
         coef = W[..., :-1] / self._scale
         return coef, W[..., -1] - coef @ self._center
 

@@ -84,7 +84,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         prior="normal",
         feature_space="explicit, with gates",
         inference="most probable weights",
-        advice="two regimes, each with a linear border",
+        advice="two regimes, each with a linear boundary",
         page="classification",
     )
 
@@ -180,7 +180,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         self.n_iter_, self.stop_reason_ = found.optimum.n_iter, found.optimum.stop_reason
 
     def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
-        """Weights (..., M) of the columns as they are, and the offsets that go with them."""
+        """Weights (..., M) of the columns as they are, and the intercepts that go with them."""
         coef = np.moveaxis(W[:-1], 0, -1) / self._scale
         return coef, W[-1] - coef @ self._center
 

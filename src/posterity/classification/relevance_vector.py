@@ -40,8 +40,8 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     the relevance vectors, commonly far fewer than the support vectors of an SVM. Probabilities are
     averaged over the posterior of the weights, and prediction costs as much as there are vectors.
 
-    Far from all vectors a local kernel is zero: the latent value is then the offset's, and *more*
-    certain than near the rows, which is wrong. ``query_column=True`` corrects this.
+    Far from all vectors a local kernel is zero: the latent value is then the intercept's, and
+    *more* certain than near the rows, which is wrong. ``query_column=True`` corrects this.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
         is the limit that prefers no size of a weight.
     fit_intercept : bool, default=True
-        Add an offset to each latent value, with a prior worth one row, and centre the columns.
+        Add an intercept to each latent value, with a prior worth one row, and centre the columns.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
@@ -113,7 +113,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         Posterior mean of the weights of the kernel about each vector: of the second class of two,
         or of each of several, zero where a class does not use a vector.
     intercept_ : array of shape (1,) or (C,)
-        Posterior mean of the offsets.
+        Posterior mean of the intercepts.
     precision_ : array of shape (m,) or (m, C)
         Prior precision of the weights, for columns of unit variance. With ``vectors="per_class"``
         of each class, infinite where it does not use the vector. Of two classes it is at least
@@ -145,7 +145,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         prior="Student-t (precision per weight)",
         feature_space="kernel columns, few rows kept",
         inference="variational or Laplace, precisions and kernel by evidence",
-        advice="a smooth border that must predict fast from a small file",
+        advice="a smooth decision boundary that must predict fast from a small file",
         page="sparse",
     )
 

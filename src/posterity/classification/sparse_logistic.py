@@ -45,7 +45,7 @@ class SparseLogisticRegression(StreamedClassifier):
         that it serves all of them or none. With "per_class" each class chooses its own, which tells
         more of the classes and may keep more columns in total.
     fit_intercept : bool, default=True
-        Add an offset to each latent value, with a prior worth one row, and centre the columns.
+        Add an intercept to each latent value, with a prior worth one row, and centre the columns.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
@@ -69,7 +69,7 @@ class SparseLogisticRegression(StreamedClassifier):
         Posterior mean of the weights in the units of the features, zero for columns that are not
         kept: of the second class of two, or of each of several.
     intercept_ : array of shape (1,) or (C,)
-        Posterior mean of the offsets.
+        Posterior mean of the intercepts.
     precision_ : array of shape (m,) or (m, C)
         Prior precision of the weights of each kept column, when that has unit variance. With
         ``columns="per_class"`` of each class, infinite where it does not use the column. Of two

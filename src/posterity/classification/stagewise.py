@@ -92,9 +92,9 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="weak normal",
-        feature_space="smooth units, added one by one",
+        feature_space="hidden units, added one by one",
         inference="stagewise, most probable",
-        advice="a small, fast model of a curved border",
+        advice="a small, fast model of a curved boundary",
         page="trees",
     )
 

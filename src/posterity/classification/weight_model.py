@@ -137,7 +137,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
         self._publish(learned.coef, learned.intercept)
 
     def _publish(self, coef: Array, intercept: Array) -> None:
-        """Weights (M, C) and offsets (C,), in the shapes scikit-learn uses."""
+        """Weights (M, C) and intercepts (C,), in the shapes scikit-learn uses."""
         self.coef_ = np.ascontiguousarray(coef.T)
         self.intercept_ = np.asarray(intercept) if self.fit_intercept else np.zeros(coef.shape[1])
 

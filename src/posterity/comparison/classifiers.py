@@ -60,7 +60,7 @@ MEMBERS = (
         "linear-groups", classification.GaussianProcessClassifier, _PROCESS,
         lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
         feature_space="the columns, and an indicator of each group",
-        advice="rows of the same group differ from others by an offset",
+        advice="rows of the same group differ from others by an intercept",
         usual_rows=1e5, most_rows=3e5, role="groups",
     ),
     Member.from_card(
@@ -156,7 +156,7 @@ MEMBERS = (
     Member.from_card(
         "process-ard", classification.GaussianProcessClassifier, _PROCESS,
         lambda size: _process(None, size),
-        advice="a smooth border that depends on few of the columns",
+        advice="a smooth decision boundary that depends on few of the columns",
         usual_rows=_EXACT_WORK, usual_columns=40, most_rows=3e5,
     ),
     Member.from_card(
@@ -174,8 +174,8 @@ MEMBERS = (
             ),
             size,
         ),
-        feature_space="a smooth function, and an offset and slopes of each group",
-        advice="groups differ by an offset and by slopes",
+        feature_space="a smooth function, and an intercept and slopes of each group",
+        advice="groups differ by an intercept and by slopes",
         usual_rows=3e4, usual_columns=40, most_rows=3e5, role="groups",
     ),
 )  # fmt: skip

@@ -83,7 +83,7 @@ MEMBERS = (
         lambda size: _process(role_kernels.make_group_kernel(kernels.Linear()), size),
         feature_space="the columns, and an indicator of each group",
         inference="closed form, variance of the groups by evidence",
-        likelihood="normal", advice="rows of the same group differ from others by an offset",
+        likelihood="normal", advice="rows of the same group differ from others by an intercept",
         usual_rows=1e5, most_rows=1e6, role="groups",
     ),
     Member.from_card(
@@ -188,8 +188,8 @@ MEMBERS = (
             role_kernels.make_group_kernel(kernels.Scaled(kernels.RBF(ard=True)), slopes=True), size
         ),
         likelihood="normal", inference="closed form, variances of the groups by evidence",
-        feature_space="a smooth function, and an offset and slopes of each group",
-        advice="groups differ by an offset and by slopes",
+        feature_space="a smooth function, and an intercept and slopes of each group",
+        advice="groups differ by an intercept and by slopes",
         usual_rows=3e4, usual_columns=40, most_rows=1e5, role="groups",
     ),
     Member.from_card(

@@ -21,7 +21,7 @@ _FARTHEST = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Standardized(base.Design):
-    """The columns (Z - center) / scale, and a column of ones if there is an offset.
+    """The columns (Z - center) / scale, and a column of ones if there is an intercept.
 
     Z is not copied: the centre is subtracted from results, or from the blocks if it is so far from
     zero that digits would be lost.
@@ -60,7 +60,7 @@ class Standardized(base.Design):
     def from_design(
         cls, design: base.Design, weights: base.Values = None, *, offset: bool, scaled: bool = True
     ) -> Standardized:
-        """Standardise a design: centred if there is an offset, scaled to unit mean square.
+        """Standardise a design: centred if there is an intercept, scaled to unit mean square.
 
         Constant columns keep their scale.
         """

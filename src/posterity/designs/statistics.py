@@ -69,7 +69,7 @@ class Statistics:
     ) -> Statistics:
         """Compute the statistics of rows in memory: Z (N, M), Y (N, K).
 
-        ``shift=False`` does not shift columns, for models without an offset.
+        ``shift=False`` does not shift columns, for models without an intercept.
         """
         origin = np.concatenate([Z[0], Y[0]]) if shift else np.zeros(Z.shape[1] + Y.shape[1])
         weight = np.ones(len(Z)) if sample_weight is None else sample_weight

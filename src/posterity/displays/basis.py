@@ -77,7 +77,7 @@ class BasisDisplay:
 
     @property
     def total(self) -> Array:
-        """Mean of the model: the weighted sum of the functions plus the offset."""
+        """Mean of the model: the weighted sum of the functions plus the intercept."""
         return self.values @ self.weights + self.offset
 
     def plot(self, ax: Axes | None = None, *, weighted: bool = False) -> Axes:
@@ -88,12 +88,12 @@ class BasisDisplay:
         ax : matplotlib Axes, optional
             Axes to draw on. None: a new figure.
         weighted : bool, default=False
-            Draw each function multiplied by its weight, and their sum with the offset.
+            Draw each function multiplied by its weight, and their sum with the intercept.
         """
         axes = axes_or_new(ax)
         axes.plot(self.x, self.values * self.weights if weighted else self.values, lw=1.4)
         if weighted:
-            axes.plot(self.x, self.total, color=COLORS["black"], lw=2.4, label="sum, with offset")
+            axes.plot(self.x, self.total, color=COLORS["black"], lw=2.4, label="sum + intercept")
         axes.set(xlabel=self.x_label, ylabel="contribution to y" if weighted else "value")
         axes.set(xlim=(self.x[0], self.x[-1]))
         return axes

@@ -129,7 +129,7 @@ class PosteriorDisplay:
         )
 
     def ellipse(self, coverage: float) -> Array:
-        """Return the border of the highest-density region with this probability, (n, 2)."""
+        """Return the boundary of the highest-density region with this probability, (n, 2)."""
         directions, size, _ = linalg.thin_svd(self.covariance)
         angle = np.linspace(0.0, 2.0 * np.pi, _N_CORNERS)
         circle = np.stack([np.cos(angle), np.sin(angle)])
@@ -165,7 +165,7 @@ class PosteriorDisplay:
 def _weight_name(estimator: models.WeightedModel, weight: int | str) -> str:
     """Return the name of a weight for an axis."""
     if weight == "intercept":
-        return "offset"
+        return "intercept"
     if estimator.features is not None:
         return f"weight {weight}"
     if isinstance(weight, str):

@@ -1,8 +1,8 @@
 """Explicit feature spaces: columns z = f(x) for models that are linear in z.
 
-Each is a scikit-learn transformer. None adds a constant column: estimators have an offset. ``fit``
-learns centres and widths from the data, with weights as repetitions of rows, in the units of the
-columns.
+Each is a scikit-learn transformer. None adds a constant column: estimators have an intercept.
+``fit`` learns centres and widths from the data, with weights as repetitions of rows, in the units
+of the columns.
 """
 
 from posterity.features.arctan import Arctan

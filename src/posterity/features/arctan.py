@@ -9,7 +9,7 @@ from posterity.features import base, positions
 
 
 class Arctan(base.Features):
-    """z = arctan(slope (x - offset)), several offsets along each column.  [P8 8.23]
+    """``z = arctan(slope (x - offset))``, with several ``offsets`` along each column.  [P8 8.23]
 
     Parameters
     ----------

@@ -18,12 +18,12 @@ from posterity.kernels.tangent import Tangent
 
 @dataclass(frozen=True, repr=False)
 class Constant(Kernel):
-    """k(x, z) = variance: an unknown offset.
+    """k(x, z) = variance: an unknown constant.
 
     Parameters
     ----------
     variance : float, optional
-        Of the offset.
+        Of the intercept.
 
     Examples
     --------
@@ -233,7 +233,7 @@ class Product(Kernel):
 
 
 def add(left: Kernel | float, right: Kernel | float) -> Kernel:
-    """The sum of two kernels, or of a kernel and an offset of this variance."""
+    """The sum of two kernels, or of a kernel and an intercept of this variance."""
     if not (_is_operand(left) and _is_operand(right)):
         return NotImplemented
     return Sum(_as_kernel(left), _as_kernel(right))

@@ -90,7 +90,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):
-    """k(x, z) = (x.z + offset)^degree: all products of up to ``degree`` columns.  [P8 8.4]
+    """k(x, z) = ``(x.z + offset)^degree``: all products of up to ``degree`` columns.  [P8 8.4]
 
     Products of exactly ``degree`` columns are ``Linear(1.0) * Linear(1.0)`` and so on.
 

@@ -30,7 +30,7 @@ class Slopes(Kernel):
 def make_mean_prior(
     mean: str, X: Any, variance: float, weights: Array | None = None
 ) -> Kernel | None:
-    """The kernel of an offset of this variance, the targets', and of slopes to match.
+    """The kernel of an intercept of this variance, the targets', and of slopes to match.
 
     A slope of one standard deviation of the function over one of x is worth as much as the offset
     (docs/decisions/0002). Centre and spread of x count each row by its weight.

@@ -1,4 +1,4 @@
-"""Clusters whose borders bend: k-means in a kernel's feature space."""
+"""Clusters with curved boundaries: k-means in a kernel's feature space."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
 
     Rows are so divided that the squared distances of their features from the mean of their group
     add up to as little as can be found. With a linear kernel this is k-means, whose groups are
-    parted by flat borders; with others the borders bend. Rows may be vectors, or objects such as
-    strings and graphs where the kernel takes those.
+    separated by flat boundaries; with others boundaries bend. Rows may be vectors, or objects such
+    as strings and graphs where the kernel takes those.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class DualModel(WeightedModel):
         return np.asarray(self.kernel_columns_.transform(Z), dtype=np.float64)
 
     def _design_of(self, Z: Array) -> Array:
-        """One column a training row, about their centre where there is an offset.
+        """One column a training row, about their centre where there is an intercept.
 
         A row that counts n times has n dual weights on one column, which is one weight of n times
         the prior variance: the column is scaled by the root of n.

@@ -26,13 +26,13 @@ class WeightedModel(FeatureModel, abc.ABC):
     def weight_distribution(
         self, weights: Sequence[int | str] | None = None, *, output: Any = None, prior: bool = False
     ) -> distributions.MultivariateNormal:
-        """The joint normal of weights and offset in the units of the data.
+        """The joint normal of weights and intercept in the units of the data.
 
         Parameters
         ----------
         weights : sequence of int or str, optional
-            Which: columns by position or name, and "intercept" for the offset. None: the offset, if
-            there is one, and then the weight of every column.
+            Which: columns by position or name, and "intercept" for the intercept. None: the
+            intercept, if there is one, and then the weight of every column.
         output : object, optional
             Which target, by position, or which class. None: the only one; of two classes the
             second.
@@ -74,7 +74,7 @@ class WeightedModel(FeatureModel, abc.ABC):
         return A, b
 
     def _weight_combinations(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
-        """One row a weight: with how much of each column's weight, (n, M), and of the offset."""
+        """One row a weight: with how much of each column's weight, (n, M), and of the intercept."""
         M = np.shape(self.coef_)[-1]
         if weights is None:
             weights = [*([OFFSET] if self.fit_intercept else []), *range(M)]
@@ -101,7 +101,7 @@ class WeightedModel(FeatureModel, abc.ABC):
         known = "" if names is None else f", or one of the names {', '.join(map(str, names))}"
         raise ValueError(
             f"Weight {weight!r} does not exist: give a position from 0 to {M - 1}{known}, or "
-            f"{OFFSET!r} for the offset."
+            f"{OFFSET!r} for the intercept."
         )
 
 

@@ -19,7 +19,7 @@ class Normal(Prior):
     ----------
     variance : float or array-like
         Positive: one number, or one per weight. Infinity leaves a weight free, as ``Flat`` does:
-        an offset, for instance.
+        an intercept, for instance.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     noise_variance : float, optional
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a unit-information prior about the mean of the targets.
+        Add an intercept, with a unit-information prior about the mean of the targets.
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do
         not matter. False: on the weights as they are, as in the textbook.
@@ -37,7 +37,7 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     coef_ : array of shape (M,) or (K, M)
         Posterior mean of the weights, in the units of the data.
     intercept_ : float or array of shape (K,)
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     noise_variance_, prior_variance_ : float or array of shape (K,)
         The variances of the largest evidence, or as given.
     log_evidence_ : float

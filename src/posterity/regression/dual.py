@@ -23,7 +23,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
 
     The mean is ``kernel(X, X_train) @ dual_coef_ + intercept_``. With the linear kernel and a
     flat prior this is least squares again, at the cost of the rows rather than of the columns.
-    With an offset the kernel is centred on the training rows, so the origin does not matter.
+    With an intercept the kernel is centred on the training rows, so the origin does not matter.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         Variance of each dual weight, and of the noise. None: learned by the evidence. Unused
         with a flat prior.
     fit_intercept : bool, default=True
-        Add an offset, and centre the kernel; the dual weights then sum to zero.
+        Add an intercept, and centre the kernel; the dual weights then sum to zero.
     standardize : bool, default=True
         Let ``kernel="linear"`` be inner products of columns scaled to unit variance, so that units
         do not matter. False: of the columns as they are. Other kernels have units of their own.

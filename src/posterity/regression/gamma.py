@@ -29,7 +29,7 @@ class GammaRegression(LikelihoodRegressor):
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a prior worth one row.
+        Add an intercept, with a prior worth one row.
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
@@ -43,7 +43,7 @@ class GammaRegression(LikelihoodRegressor):
     coef_ : array of shape (M,)
         Posterior mean of the weights of the log of the mean.
     intercept_ : float
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     shape_ : float
         As learned, or as given.
     prior_variance_, log_evidence_, posterior_, features_, likelihood_, n_iter_, stop_reason_

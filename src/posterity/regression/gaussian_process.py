@@ -44,8 +44,8 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
         of the mean prior variance is added to the variance of each row (``jitter_``). A warning
         names a row whose target is missed visibly.
     mean : {"constant", "zero", "linear"}, default="constant"
-        The function far from all rows: an unknown offset, zero, or an unknown plane. Offset and
-        slopes have the prior of one row's worth of information and are integrated out.
+        The function far from all rows: an unknown constant, zero, or an unknown plane. Constant
+        and slopes have the prior of one row's worth of information and are integrated out.
     likelihood : Likelihood, optional
         How targets scatter about the function: a value of :mod:`posterity.likelihoods`, such as
         ``StudentT()`` for outliers, ``Gamma()`` for positive targets or ``Poisson()`` for counts,

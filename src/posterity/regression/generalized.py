@@ -161,7 +161,7 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a prior worth one row.
+        Add an intercept, with a prior worth one row.
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
@@ -181,7 +181,7 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     coef_ : array of shape (M,)
         Posterior mean of the weights of the latent value, in the units of the features.
     intercept_ : float
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     likelihood_ : Likelihood
         With every parameter set or learned.
     likelihoods_ : tuple of (Likelihood, float)

@@ -45,23 +45,23 @@ class KernelRidgeRegression(KernelRegressor):
         The factor of the squared norm of the function beside the sum of squared residuals; > 0.
         None: that of the least leave-one-out error.
     fit_intercept : bool, default=True
-        Add an offset, which is not penalised.
+        Add an intercept, which is not penalised.
 
     Attributes
     ----------
     dual_coef_ : array of shape (N,) or (K, N)
-        One weight for each training row; with an offset they sum to zero.
+        One weight for each training row; with an intercept they sum to zero.
     intercept_ : float or array of shape (K,)
-        The offset.
+        The intercept.
     alpha_ : float or array of shape (K,)
         The penalty, given or chosen.
     loo_path_ : LeaveOneOutPath
         With ``alpha=None``: ``penalties`` (G,) and the mean squared leave-one-out ``errors`` at
         each, (G,) or (G, K).
     loo_predictions_, loo_residuals_ : array of shape (N,) or (N, K)
-        Each training row as the others predict it, the offset estimated anew, and the target minus
-        that. A row that counts n times is left out once where repeated targets tell of noise, and
-        whole where they may be copies.
+        Each training row as the others predict it, the intercept estimated anew, and the target
+        minus that. A row that counts n times is left out once where repeated targets tell of noise,
+        and whole where they may be copies.
     noise_variance_ : float or array of shape (K,)
         Mean squared leave-one-out residual.
     kernel_ : Kernel

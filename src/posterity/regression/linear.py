@@ -29,7 +29,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
         transformer. None: the columns as they are.
     fit_intercept : bool, default=True
-        Add an offset.
+        Add an intercept.
     predictive : {"student_t", "plug_in"}, default="student_t"
         "student_t": the predictive distribution with weights and noise variance integrated out
         under a reference prior; its intervals are the classical prediction intervals.
@@ -40,7 +40,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     coef_ : array of shape (M,) or (K, M)
         Weights; where the features are linearly dependent, those of least norm.
     intercept_ : float or array of shape (K,)
-        Offset.
+        Intercept.
     noise_variance_ : float or array of shape (K,)
         Maximum likelihood variance of the noise.
     rank_ : int

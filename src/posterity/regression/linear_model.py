@@ -156,7 +156,7 @@ class LinearModel(models.FeatureModel, Regressor):
 
     @property
     def _is_centred(self) -> bool:
-        """Whether the offset is free to follow the centre of the rows."""
+        """Whether the intercept is free to follow the centre of the rows."""
         return self.fit_intercept
 
     def _predict_mean_from_features(self, Z: Array) -> Array:

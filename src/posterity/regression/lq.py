@@ -32,7 +32,7 @@ def _statistics_merge(model: LqRegression) -> bool:
 class LqRegression(StreamedLinearModel):
     """Linear regression with any power of the loss and any power of the penalty.
 
-    The weights w and the offset b minimise
+    The weights w and the intercept b minimise
 
         sum_n weight_n |y_n - z_n.w - b|^loss_power + penalty * sum_m |w_m|^penalty_power,
 
@@ -57,7 +57,7 @@ class LqRegression(StreamedLinearModel):
         What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
         transformer. None: the columns as they are.
     fit_intercept : bool, default=True
-        Add an offset; it is never penalised.
+        Add an intercept; it is never penalised.
     standardize : bool, default=True
         Penalise the weights of columns scaled to unit standard deviation, so that units do not
         matter. ``coef_`` is in the units of the data either way.
@@ -74,7 +74,7 @@ class LqRegression(StreamedLinearModel):
     coef_ : array of shape (M,) or (K, M)
         Weights.
     intercept_ : float or array of shape (K,)
-        Offset.
+        Intercept.
     objective_ : float or array of shape (K,)
         The minimum reached.
     noise_scale_ : float or array of shape (K,)

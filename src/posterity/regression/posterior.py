@@ -98,7 +98,7 @@ class PosteriorModel(models.WeightedModel, LinearModel):
         return C[0] if self._single_output else C
 
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
-        """Draws from the posterior of the weights and of the offset, in the units of the data.
+        """Draws from the posterior of the weights and of the intercept, in the units of the data.
 
         Returns
         -------

@@ -46,7 +46,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     noise_variance : float, optional
         Variance of the noise, where it is normal. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a unit-information prior about the mean of the targets.
+        Add an intercept, with a unit-information prior about the mean of the targets.
     max_vectors : int, optional
         Where the evidence asks for more, rows are counted less until it does not; what is chosen
         then learns from all rows. None: no limit.
@@ -88,7 +88,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     dual_coef_ : array of shape (m,) or (K, m)
         Posterior mean of their weights.
     intercept_ : float or array of shape (K,)
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     precision_ : array of shape (m,)
         Prior precisions of the weights, for columns of unit variance and in units of the noise;
         with a likelihood, in those of the latent function.

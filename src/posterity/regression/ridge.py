@@ -35,9 +35,9 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     features : transformer, optional
         What the model is linear in. None: the columns as they are.
     fit_intercept : bool, default=True
-        Add an offset.
+        Add an intercept.
     penalize_intercept : bool, default=False
-        Penalise the offset like a weight, instead of leaving it free.
+        Penalise the intercept like a weight, instead of leaving it free.
     standardize : bool, default=True
         Penalise the weights of columns scaled to unit variance, so that units do not matter.
     hyperparameters : {"average", "maximise"}, default="average"
@@ -47,7 +47,7 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     Attributes
     ----------
     coef_, intercept_
-        Weights and offset in the units of the data.
+        Weights and intercept in the units of the data.
     noise_variance_ : float or array of shape (K,)
         (sum of squared residuals + alpha * sum of squared weights) / (rows + weights): the joint
         maximum of variance and weights.
@@ -98,7 +98,7 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
 
     @property
     def has_ones(self) -> bool:
-        """Whether the offset is a weight like others, that of a last column of ones."""
+        """Whether the intercept is a weight like others, that of a last column of ones."""
         return self.fit_intercept and self.penalize_intercept
 
     def _design_of(self, Z: Array) -> Array:

@@ -34,7 +34,7 @@ class RobustRegression(LikelihoodRegressor):
     prior_variance : float, optional
         Variance of each weight. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a prior worth one row.
+        Add an intercept, with a prior worth one row.
     standardize : bool, default=True
         Let the prior act on the weights of columns scaled to unit variance, so that units do not
         matter. False: on the weights as they are.
@@ -46,7 +46,7 @@ class RobustRegression(LikelihoodRegressor):
     coef_ : array of shape (M,)
         Posterior mean of the weights, in the units of the data.
     intercept_ : float
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     degrees_of_freedom_, scale_ : float
         Of the noise, as learned or as given.
     prior_variance_, log_evidence_, posterior_, features_, likelihood_, n_iter_, stop_reason_

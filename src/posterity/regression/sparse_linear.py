@@ -47,7 +47,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     noise_variance : float, optional
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
-        Add an offset, with a unit-information prior about the mean of the targets.
+        Add an intercept, with a unit-information prior about the mean of the targets.
     algorithm : {"sequential", "alternating"}, default="sequential"
         "sequential": from no column on, whichever step raises the evidence most. "alternating":
         from all columns on, as in the textbook; slower, and it ends where it ends.
@@ -75,7 +75,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     coef_ : array of shape (M,) or (K, M)
         Posterior mean of the weights, in the units of the data; zero for columns that are out.
     intercept_ : float or array of shape (K,)
-        Posterior mean of the offset.
+        Posterior mean of the intercept.
     precision_ : array of shape (m,)
         Prior precisions of the weights that are kept, for columns of unit variance and in units of
         the noise: a weight has variance ``noise_variance_ / precision_`` before the data.

@@ -243,7 +243,7 @@ class BlockStatistics:
 class EqualVarianceRows:
     """Few rows of equal weight, with the means and the products of all rows.
 
-    A sparse model sees its rows by these only. Means are zero where there is an offset.
+    A sparse model sees its rows by these only. Means are zero where there is an intercept.
     """
 
     Z: Array  # (r, M)
@@ -252,7 +252,7 @@ class EqualVarianceRows:
 
     @classmethod
     def from_statistics(cls, statistics: designs.Statistics, *, centred: bool) -> EqualVarianceRows:
-        """From a factor of the products, turned so that its rows share the offset evenly."""
+        """From a factor of the products, turned so that its rows share the intercept evenly."""
         B, mean, total = (
             statistics.compute_centred_factor()
             if centred

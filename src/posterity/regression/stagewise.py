@@ -101,7 +101,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     card = ModelCard(
         likelihood="any",
         prior="weak normal",
-        feature_space="smooth units, added one by one",
+        feature_space="hidden units, added one by one",
         inference="stagewise, most probable",
         advice="a small, fast model of a curved surface; any likelihood",
         page="trees",

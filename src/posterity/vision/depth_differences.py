@@ -147,14 +147,14 @@ class _CodedPixels(NamedTuple):
 class DepthDifferences(trees.Family):
     """Tests q[x; u, v] = d(x + u / d(x)) - d(x + v / d(x)), d being depth at a pixel.  [SHO 1]
 
-    Offsets u and v are distances in space. Beyond the body and the image, the depth is 10 m. The
-    distance of an offset is drawn log-uniformly, so that tests see details and the whole body; in
-    three of ten tests the second point is the pixel itself. Answers are in millimetres.
+    Displacements u and v are distances in space. Beyond the body and the image, the depth is 10 m.
+    The length of a displacement is drawn log-uniformly, so that tests see details and the whole
+    body; in three of ten tests the second point is the pixel itself. Answers are in millimetres.
 
     Parameters
     ----------
     nearest, reach : float, default=0.015 and 1.0
-        Range of the length of offsets, in metres.
+        Range of the length of displacements, in metres.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class DepthDifferences(trees.Family):
     def __post_init__(self) -> None:
         if not 0.001 <= self.nearest < self.reach <= 10.0:
             raise ValueError(
-                f"The length of offsets must be a range between 0.001 and 10 m, not from "
+                f"The length of displacements must be a range between 0.001 and 10 m, not from "
                 f"{self.nearest} to {self.reach}."
             )
 
@@ -186,7 +186,7 @@ class DepthDifferences(trees.Family):
         return _CodedPixels(X)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> Tests:
-        """Pairs of offsets (down, right, down, right), in whole millimetres."""
+        """Pairs of displacements (down, right, down, right), in whole millimetres."""
         shape = (n_nodes, n_tests, 2)
         length = 1000.0 * self.nearest * (self.reach / self.nearest) ** rng.random(shape)
         angle = rng.uniform(-np.pi, np.pi, shape)
@@ -219,13 +219,13 @@ class DepthDifferences(trees.Family):
         return 100
 
     def check_consistency(self) -> None:
-        """Raise ValueError unless offsets have a range."""
+        """Raise ValueError unless displacements have a range."""
         for name in ("nearest", "reach"):
             validation.require_positive(getattr(self, name), name)
         self.__post_init__()
 
     def check_tests(self, tests: Tests) -> None:
-        """Raise ValueError unless these are pairs of offsets within 10 m, (n, 4)."""
+        """Raise ValueError unless these are pairs of displacements within 10 m, (n, 4)."""
         validation.require_array(tests, "tests", np.int16, (None, 4))
         validation.require_within(tests, "tests", -FAR, FAR + 1)
 

@@ -69,7 +69,7 @@ def section(material: ReportData) -> Section | None:
 def find_weights(model: tables.TableModel) -> EncodedWeights | None:
     """Return the weights of a model that is linear in its encoded columns.
 
-    The weights of the levels of a category are only determined up to a constant that the offset
+    The weights of the levels of a category are only determined up to a constant that the intercept
     takes back, so they are given as differences from their mean.
     """
     estimator: Any = model.estimator_
