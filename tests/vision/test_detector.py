@@ -7,8 +7,16 @@ import pytest
 from sklearn.base import clone
 
 import posterity
+from posterity import persistence
 from posterity.vision import Detections, WindowDetector
-from posterity.vision.windows import calibration, grouping, pyramid, rejecting, training
+from posterity.vision.windows import (
+    calibration,
+    grouping,
+    pyramid,
+    rejecting,
+    single_view,
+    training,
+)
 from posterity.vision.windows.variations import Inset
 
 SETTINGS = {
@@ -137,12 +145,69 @@ def test_moving_bars_are_found_by_their_motion():
     )
     settings = SETTINGS | {"window": (14, 11), "channels": "motion", "inset": (0.1,) * 4}
     detector = WindowDetector(**settings | {"n_estimators": 40, "mirror": False})
-    detector.fit(patches, scenes[:30], scene_boxes=boxes[:30])
+    with pytest.warns(UserWarning, match="show one view.* hold for that camera"):
+        detector.fit(patches, scenes[:30], scene_boxes=boxes[:30])
     found = detector.detect(frames(40, 30, 2))
     overlap = grouping.compute_overlaps(found.boxes[:1], np.array([[37.0, 28, 51, 46]]))
     assert overlap[0, 0] > 0.5
     still = detector.detect(frames(40, 30, 0))
     assert still.probability.max(initial=0.0) < 0.5 * found.probability[0]
+    background = blobs(rng, 80, 100)
+    with pytest.warns(UserWarning, match="This image shows another view"):
+        detector.detect(frames(40, 30, 2))
+
+
+def test_a_detector_of_one_camera_says_so_until_it_is_calibrated_elsewhere(world, images, tmp_path):
+    """Such a detector promised 540 right boxes on another camera, where 60 were right."""
+    patches, scenes = world
+    rng = np.random.default_rng(2)
+    frames = [np.clip(scenes[0] + rng.normal(0, 8, scenes[0].shape), 0, 255) for _ in range(12)]
+    frames = [frame.astype(np.uint8) for frame in frames]
+    detector = WindowDetector(**SETTINGS | {"n_estimators": 20})
+    with pytest.warns(UserWarning, match="show one view"):
+        detector.fit(patches, frames)
+    posterity.save(detector, tmp_path / "camera.posterity")
+    assert persistence.describe(tmp_path / "camera.posterity").notes == detector.notes_
+    loaded = posterity.load(tmp_path / "camera.posterity")
+    loaded.detect(frames[0])  # without a warning
+    with pytest.warns(UserWarning, match="another view"):
+        loaded.detect(scenes[1])
+    loaded.calibrate(*images)
+    assert loaded.notes_ == ()
+    loaded.detect(scenes[1])
+
+
+def photograph(rng):
+    """A scene of rectangles of all sizes, light above and dark below, as outdoors."""
+    photo = np.linspace(220, 60, 120)[:, None] * np.ones((120, 160))
+    for _ in range(25):
+        y, x, height, width = rng.integers(0, [100, 140, 60, 60])
+        photo[y : y + height + 4, x : x + width + 4] = rng.uniform(0, 255)
+    return photo
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_views_of_a_camera_agree_and_photographs_do_not(seed):
+    """Frames have other light and noise each, and things that move cover a fifth of them."""
+    rng = np.random.default_rng(seed)
+
+    def film(place):
+        frame = place * rng.uniform(0.7, 1.2) + rng.uniform(-20, 20)
+        for _ in range(6):
+            y, x = rng.integers(0, [90, 130])
+            frame[y : y + 30, x : x + 20] = rng.uniform(0, 255)
+        return np.clip(frame + rng.normal(0, 8, frame.shape), 0, 255).astype(np.uint8)
+
+    place = photograph(rng)
+    view = single_view.find_shared_view([film(place) for _ in range(10)])
+    assert view is not None
+    assert single_view.shows_view(film(place), view)
+    others = [film(photograph(rng)) for _ in range(20)]
+    assert not any(single_view.shows_view(other, view) for other in others)
+    assert single_view.find_shared_view(others) is None
+    captioned = [np.pad(other, [(0, 20), (0, 0)]) for other in others]  # a black bar below
+    assert single_view.find_shared_view(captioned) is None
+    assert single_view.find_shared_view(others[:1]) is None
 
 
 def test_planes_are_differences_with_shifted_frames():

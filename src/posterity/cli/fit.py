@@ -1,11 +1,10 @@
 """``posterity fit``: fit one model to a table and save it."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from posterity import comparison, persistence, tables
-from posterity.cli import amounts, outputs, table_input
+from posterity.cli import amounts, outcome, outputs, table_input
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 
@@ -56,8 +55,7 @@ def _fit_and_collect_warnings(
     table: Any, chosen: comparison.Candidate
 ) -> tuple[tables.TableModel, tuple[str, ...]]:
     """Return the fitted model and the distinct warnings of the fit."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with outcome.collect_warnings() as warned:
         try:
             model = table.fit_candidate(chosen)
         except tables.TableError:
@@ -66,4 +64,4 @@ def _fit_and_collect_warnings(
             raise ModelError(
                 f"The model {chosen.name!r} cannot be fitted to this table: {error}"
             ) from None
-    return model, tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    return model, tuple(warned)

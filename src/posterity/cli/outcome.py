@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import IO
 
@@ -19,6 +20,16 @@ class ModelError(Exception):
 def print_error(sentence: str) -> None:
     """Print an error message to standard error, in red on a colour terminal."""
     typer.secho(sentence, err=True, fg=typer.colors.RED)
+
+
+@contextlib.contextmanager
+def collect_warnings() -> Iterator[list[str]]:
+    """Collect the distinct warnings of the block; the list is full when the block ends."""
+    sentences: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")  # once for each line that warns
+        yield sentences
+    sentences += dict.fromkeys(str(warning.message) for warning in caught)
 
 
 @contextlib.contextmanager

@@ -143,7 +143,7 @@ def make_header(model: Any, training_rows: int) -> dict[str, Any]:
             "task": None if schema is None else schema.task,
             "inputs": [] if schema is None else [column.name for column in schema.inputs],
         },
-        "notes": _make_notes(training_rows),
+        "notes": [*_make_notes(training_rows), *getattr(inside, "notes_", ())],
     }
 
 

@@ -16,12 +16,12 @@ from posterity.arrays import Array
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import (
-    boosting,
     calibration,
     inputs,
     opencv_xml,
     pyramid,
     searching,
+    single_view,
     variations,
 )
 from posterity.vision.windows import training as window_training
@@ -32,8 +32,11 @@ from posterity.vision.windows.training import Training, TrainingOptions
 from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
-_LEAST_CONTRAST = 6.0  # standard deviation of gray values: flatter windows show nothing
 _PASTED = 3.0  # patches on a scene, on average
+_ONE_CAMERA = (
+    "The images from which the probabilities of this detector were learned show one view, as from "
+    "a camera that stands still: they hold for that camera."
+)
 
 
 class WindowDetector(BaseEstimator):
@@ -48,7 +51,9 @@ class WindowDetector(BaseEstimator):
 
     Probabilities depend on how common objects are. They are right for images like the pasted
     scenes; ``prior`` changes them to another share of boxes that show an object, and ``calibrate``
-    learns them from images with known boxes.
+    learns them from images with known boxes. Where most of these images show one view, as from a
+    camera that stands still, probabilities hold for that camera only: ``fit`` and ``calibrate``
+    warn of it, and so does ``detect`` where an image shows another view.
 
     Parameters
     ----------
@@ -103,6 +108,10 @@ class WindowDetector(BaseEstimator):
         Trees and bounds.
     calibration_ : Calibration or None
         Log-odds of boxes; None if they are not known.
+    view_ : array or None
+        The view of the only camera for which probabilities hold; None if they hold for more.
+    notes_ : tuple of str
+        Sentences about the limits of the detector.
     rounds_ : list of Round
         Trees, windows without object, log loss and pass rate by round of the fit.
     n_estimators_ : int
@@ -132,6 +141,7 @@ class WindowDetector(BaseEstimator):
     """
 
     calibration_: Calibration | None
+    view_: Array | None
 
     def __init__(
         self,
@@ -195,7 +205,7 @@ class WindowDetector(BaseEstimator):
         """
         cascade = opencv_xml.read_opencv_cascade(path)
         detector = cls(cascade.shape[1:], **parameters)
-        detector.cascade_, detector.calibration_ = cascade, None
+        detector.cascade_, detector.calibration_, detector.view_ = cascade, None, None
         detector.rounds_, detector.n_estimators_ = [], len(cascade)
         return detector
 
@@ -231,7 +241,7 @@ class WindowDetector(BaseEstimator):
         frames = inputs.check_patches(patches, self.channels)
         views = inputs.check_scenes(scenes, self.channels)
         boxes = inputs.check_boxes(scene_boxes, len(views))
-        options = self._check_options()
+        options = TrainingOptions.from_parameters(self.get_params())
         held, held_scenes = inputs.hold_out(
             len(frames), groups, len(views), self.validation_fraction, rng
         )
@@ -252,7 +262,7 @@ class WindowDetector(BaseEstimator):
                 on_round(self)
 
         start = self._find_start(options)
-        self.calibration_ = None
+        self.calibration_, self.view_ = None, None
         window_training.train_sum(
             frames[~held], frames[held], background, options, seed, start=start, on_round=publish
         )
@@ -260,6 +270,8 @@ class WindowDetector(BaseEstimator):
         self._learn_probabilities(
             [views[i] for i in kept_out], [boxes[i] for i in kept_out], frames[held], rng
         )
+        with_objects = [view for view, some in zip(views, boxes, strict=True) if len(some)]
+        self._note_view(with_objects or views)
         self.__dict__.pop("found_", None)  # only a fit that goes on needs it
         return self
 
@@ -280,6 +292,8 @@ class WindowDetector(BaseEstimator):
         """
         check_is_fitted(self, "cascade_")
         frames = inputs.check_frames(image, self.channels)
+        if self.view_ is not None and not single_view.shows_view(frames[-1], self.view_):
+            callers.warn_caller(f"{_ONE_CAMERA} This image shows another view.")
         groups = self._search(frames, self.min_size if min_size is None else min_size)
         found = self.calibration_
         probability = (
@@ -302,11 +316,14 @@ class WindowDetector(BaseEstimator):
         """
         check_is_fitted(self, "cascade_")
         views = [inputs.check_frames(scene, self.channels) for scene in scenes]
-        known = inputs.check_boxes(boxes, len(views))
-        found = [self._search(frames, self.min_size) for frames in views]
-        by_support = self.cascade_.skips  # the activation is of the last stage alone
-        self.calibration_ = Calibration.learn(found, known, by_support=by_support)
+        self._calibrate(views, inputs.check_boxes(boxes, len(views)))
+        self._note_view(views)
         return self
+
+    @property
+    def notes_(self) -> tuple[str, ...]:
+        """Sentences about the limits of the detector."""
+        return () if self.view_ is None else (_ONE_CAMERA,)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless the parts of a detector that was read from a file agree."""
@@ -318,6 +335,8 @@ class WindowDetector(BaseEstimator):
         planes = pyramid.count_planes(inputs.check_channels(self.channels))
         agrees = cascade.shape == (planes, *self.window)
         validation.require(agrees, "the window of the detector is not that of its trees.")
+        if vars(self).get("view_") is not None:
+            validation.require_array(self.view_, "view_", np.float64, single_view.SHAPE)
 
     def _search(self, frames: Pixels, min_size: float | None) -> Groups:
         return searching.find_boxes(
@@ -334,6 +353,18 @@ class WindowDetector(BaseEstimator):
             ),
         )
 
+    def _calibrate(self, views: list[Pixels], boxes: list[Array]) -> None:
+        found = [self._search(frames, self.min_size) for frames in views]
+        by_support = self.cascade_.skips  # the activation is of the last stage alone
+        self.calibration_ = Calibration.learn(found, boxes, by_support=by_support)
+
+    def _note_view(self, views: list[Pixels]) -> None:
+        """Keep the view that all have in common, if any, and warn of it."""
+        if self.calibration_ is not None:
+            self.view_ = single_view.find_shared_view([frames[-1] for frames in views])
+        for note in self.notes_:
+            callers.warn_caller(f"{note} For others, call calibrate with images of other places.")
+
     def _learn_probabilities(
         self, scenes: list[Pixels], boxes: list[Array], patches: Pixels, rng: np.random.Generator
     ) -> None:
@@ -343,9 +374,8 @@ class WindowDetector(BaseEstimator):
             scenes = calibration.flip_scenes(scenes, mirror=self.mirror)
             varied = variations.vary_patches(patches, Variations(mirror=self.mirror), rng)
             scenes, boxes = calibration.paste_patches(scenes, varied, _PASTED, least, rng)
-        views = [s[0] if self.channels == "gray" else tuple(s) for s in scenes]
         try:
-            self.calibrate(views, boxes)
+            self._calibrate(scenes, boxes)
         except calibration.NoBoxError as error:
             callers.warn_caller(f"{error} Boxes have no probability until then.")
 
@@ -367,29 +397,3 @@ class WindowDetector(BaseEstimator):
         if self.prior is not None and not 0.0 < self.prior < 1.0:
             raise ValueError(f"prior={self.prior!r} must lie between 0 and 1.")
         return self.prior
-
-    def _check_options(self) -> TrainingOptions:
-        for name in ("n_estimators", "max_features", "n_patches", "n_background", "stride"):
-            validation.check_count(getattr(self, name), name)
-        if self.max_depth not in (1, 2):
-            raise ValueError(f"max_depth={self.max_depth!r} must be 1 or 2.")
-        for name in ("kept", "validation_fraction"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise ValueError(f"{name}={getattr(self, name)!r} must lie between 0 and 1.")
-        return TrainingOptions(
-            window=inputs.check_window(self.window),
-            channels=inputs.check_channels(self.channels),
-            inset=Inset(*self.inset),
-            variations=Variations(mirror=self.mirror),
-            n_trees=self.n_estimators,
-            n_objects=self.n_patches,
-            n_background=self.n_background,
-            kept=self.kept,
-            least_contrast=_LEAST_CONTRAST,
-            rules=boosting.Rules(
-                n_tests=self.max_features,
-                depth=self.max_depth,
-                learning_rate=validation.check_positive(self.learning_rate, "learning_rate"),
-                n_jobs=linalg.threads.count_threads(self.n_jobs),
-            ),
-        )

@@ -6,6 +6,7 @@ features of many patches one product.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -130,41 +131,54 @@ class Gabor(TransformerMixin, BaseEstimator):
 
     def build_filters(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Build the even and odd filters of all features: a row per pixel, a column per feature."""
-        places = [
-            (grid, np.pi * k / self.n_orientations, row, column)
-            for grid in self.grids
-            for k in range(self.n_orientations)
-            for row in range(grid)
-            for column in range(grid)
-        ]
-        both = np.empty((2, np.prod(self.patch_shape_), len(places)), dtype=np.float32)
-        for column, place in enumerate(places):
-            both[:, :, column] = self._build_filter(*place)
-        return both[0], both[1]
+        grids = tuple(int(grid) for grid in self.grids)
+        return _build_bank(self.patch_shape_, grids, self.n_orientations)
 
-    def _build_filter(self, grid: int, angle: float, row: int, column: int) -> NDArray[np.float64]:
-        """Build an even and an odd filter at a place, (2, H W); beyond edges patches are mirrored.
 
-        Both have mean zero, so that even light answers nothing.
-        """
-        height, width = self.patch_shape_
-        wavelength = np.sqrt(height * width) / grid
-        spread = _BANDWIDTH * wavelength
-        reach = int(np.ceil(_REACH * spread))
-        y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
-        along = x * np.cos(angle) + y * np.sin(angle)
-        across = y * np.cos(angle) - x * np.sin(angle)
-        window = np.exp(-0.5 * (along**2 + (across / _ELONGATION) ** 2) / spread**2)
-        phase = 2.0 * np.pi * along / wavelength
-        waves = window * np.stack([np.cos(phase), np.sin(phase)])
-        waves -= window * (waves.sum(axis=(1, 2)) / window.sum())[:, None, None]
-        waves /= window.sum()
-        rows = _mirror(int((row + 0.5) * height / grid) + np.arange(-reach, reach + 1), height)
-        columns = _mirror(int((column + 0.5) * width / grid) + np.arange(-reach, reach + 1), width)
-        placed = np.zeros((2, height, width))
-        for one, wave in zip(placed, waves, strict=True):
-            np.add.at(one, (rows[:, None], columns[None, :]), wave)
-        return placed.reshape(2, -1)
+@functools.lru_cache(maxsize=2)
+def _build_bank(
+    shape: tuple[int, int], grids: tuple[int, ...], n_orientations: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Even and odd filters of patches of a size; building them takes as long as 250 patches."""
+    places = [
+        (grid, np.pi * k / n_orientations, row, column)
+        for grid in grids
+        for k in range(n_orientations)
+        for row in range(grid)
+        for column in range(grid)
+    ]
+    both = np.empty((2, shape[0] * shape[1], len(places)), dtype=np.float32)
+    for column, place in enumerate(places):
+        both[:, :, column] = _build_filter(shape, *place)
+    both.setflags(write=False)
+    return both[0], both[1]
+
+
+def _build_filter(
+    shape: tuple[int, int], grid: int, angle: float, row: int, column: int
+) -> NDArray[np.float64]:
+    """Build an even and an odd filter at a place, (2, H W); beyond edges patches are mirrored.
+
+    Both have mean zero, so that even light answers nothing.
+    """
+    height, width = shape
+    wavelength = np.sqrt(height * width) / grid
+    spread = _BANDWIDTH * wavelength
+    reach = int(np.ceil(_REACH * spread))
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    along = x * np.cos(angle) + y * np.sin(angle)
+    across = y * np.cos(angle) - x * np.sin(angle)
+    window = np.exp(-0.5 * (along**2 + (across / _ELONGATION) ** 2) / spread**2)
+    phase = 2.0 * np.pi * along / wavelength
+    waves = window * np.stack([np.cos(phase), np.sin(phase)])
+    waves -= window * (waves.sum(axis=(1, 2)) / window.sum())[:, None, None]
+    waves /= window.sum()
+    rows = _mirror(int((row + 0.5) * height / grid) + np.arange(-reach, reach + 1), height)
+    columns = _mirror(int((column + 0.5) * width / grid) + np.arange(-reach, reach + 1), width)
+    placed = np.zeros((2, height, width))
+    for one, wave in zip(placed, waves, strict=True):
+        np.add.at(one, (rows[:, None], columns[None, :]), wave)
+    return placed.reshape(2, -1)
 
 
 def _mirror(places: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -78,11 +78,12 @@ def run(plan: DetectRequest, voice: OutputPrinter) -> None:
     search = _Search(plan, detector)
     counts = _Counts()
     keep_all = voice.machine and plan.out is None
-    with results.open_writer(plan.out) as writer:
+    with results.open_writer(plan.out) as writer, outcome.collect_warnings() as warned:
         found = parallel.map_in_order(search, _list_work(plan, detector), jobs)
         for result in progress.track(found, description="Searching", unit="images", size=_one):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and counts.n_boxes < _SHOWN))
+    voice.say(*(f"Note: {sentence}" for sentence in warned))
     _conclude(plan, voice, counts, detector)
 
 
@@ -180,6 +181,7 @@ def _conclude(
             "boxes": counts.n_boxes,
             "out": plan.out,
             "draw": plan.draw,
+            "notes": list(detector.notes_),
             "found": [result.as_record() for result in counts.first] if plan.out is None else None,
         }
     )

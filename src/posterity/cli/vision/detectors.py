@@ -48,7 +48,7 @@ def keep_probable(
 def require_pillow() -> None:
     """Refuse to go on without the package that reads images."""
     if importlib.util.find_spec("PIL") is None:
-        raise ModelError("Images are read by Pillow; install it with pip install posterity[vision]")
+        raise ModelError("Images are read by Pillow; run pip install 'posterity[vision]'.")
 
 
 def count_jobs(jobs: int | None) -> int:

@@ -11,6 +11,7 @@ import typer
 
 from posterity import displays, tables, vision
 from posterity.arrays import Array
+from posterity.cli import outcome
 from posterity.cli.vision import detectors, labelled
 from posterity.cli.vision.evaluate_request import EvaluateRequest
 from posterity.cli.voice import OutputPrinter, to_json_types
@@ -72,7 +73,9 @@ def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     detector.set_params(n_jobs=1)
     reader = labelled.LabelledReader(labelled.find_folder(boxes, plan.images), detector.channels)
     search = _Search(detector, reader, plan.overlap)
-    found, failed = plan.compare_all(search, known, "Searching")
+    with outcome.collect_warnings() as warned:
+        found, failed = plan.compare_all(search, known, "Searching")
+    voice.say(*(f"Note: {sentence}" for sentence in warned))
     if not sum(some.n_objects for some in found):
         raise tables.TableError(
             f"{boxes}: no object can be looked for, because no image with a box was read."

@@ -1,6 +1,5 @@
 """Learn to label pixels from folders of images and labels: for segments and surfaces."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,12 +74,11 @@ def _fit(
     numbers = np.unique(np.concatenate([np.unique(labels) for labels in found.labels]))
     names = found.classes.name_all([int(k) for k in numbers if k != VOID])
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with outcome.collect_warnings() as warned:
             model.fit(found.images, found.labels, void=VOID, names=names)
     except ValueError as error:
         raise ModelError(f"The {plan.noun} cannot be trained: {error}") from None
-    voice.say(*dict.fromkeys(f"Note: {warning.message}" for warning in caught))
+    voice.say(*(f"Note: {sentence}" for sentence in warned))
     return names
 
 

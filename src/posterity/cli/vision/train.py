@@ -1,6 +1,5 @@
 """``posterity vision train-detector``: learn a detector, with a checkpoint after each round."""
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,8 +128,7 @@ def _fit(
             raise ValueError("there are no patches.")
         pixels = np.stack(images.patches)
         pixels = pixels[:, 0] if detector.channels == "gray" else pixels
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with outcome.collect_warnings() as warned:
             detector.fit(
                 pixels,
                 images.scenes,
@@ -144,7 +142,7 @@ def _fit(
         raise
     except ValueError as error:
         raise ModelError(f"The detector cannot be trained: {error}") from None
-    voice.say(*dict.fromkeys(f"Note: {warning.message}" for warning in caught))
+    voice.say(*(f"Note: {sentence}" for sentence in warned))
 
 
 def _conclude(
@@ -167,6 +165,7 @@ def _conclude(
             "n_scenes": len(images.scenes),
             "failed": images.reading.n_failed,
             "n_bytes": n_bytes,
+            "notes": list(detector.notes_),
             "rounds": [vars(one) for one in detector.rounds_],
         }
     )

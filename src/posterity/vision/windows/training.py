@@ -6,16 +6,17 @@ takes for objects joins the windows from which it goes on learning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import progress
+from posterity import linalg, progress, validation
 from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import boosting, pyramid, rejecting, variations
+from posterity.vision.windows import boosting, inputs, pyramid, rejecting, variations
 from posterity.vision.windows.background import Background, BackgroundWindows
 from posterity.vision.windows.boosting import BoostedWindows, Trees
 from posterity.vision.windows.variations import Inset, Variations
@@ -26,6 +27,7 @@ _EARLY = 150  # trees up to which more objects are kept, and scenes are searched
 _KEPT_EARLY = 0.995
 _HELD_OUT = 4000  # windows of held-out objects that set the bounds
 _MOST_PER_SCENE = 80
+_LEAST_CONTRAST = 6.0  # standard deviation of gray values: flatter windows show nothing
 _ENOUGH = 50  # windows of a search below which the scenes are used up
 
 
@@ -43,6 +45,34 @@ class TrainingOptions:
     kept: float
     least_contrast: float
     rules: boosting.Rules
+
+    @classmethod
+    def from_parameters(cls, given: Mapping[str, Any]) -> Self:
+        """Check the parameters of a detector."""
+        for name in ("n_estimators", "max_features", "n_patches", "n_background", "stride"):
+            validation.check_count(given[name], name)
+        if given["max_depth"] not in (1, 2):
+            raise ValueError(f"max_depth={given['max_depth']!r} must be 1 or 2.")
+        for name in ("kept", "validation_fraction"):
+            if not 0.0 < given[name] < 1.0:
+                raise ValueError(f"{name}={given[name]!r} must lie between 0 and 1.")
+        return cls(
+            window=inputs.check_window(given["window"]),
+            channels=inputs.check_channels(given["channels"]),
+            inset=Inset(*given["inset"]),
+            variations=Variations(mirror=given["mirror"]),
+            n_trees=given["n_estimators"],
+            n_objects=given["n_patches"],
+            n_background=given["n_background"],
+            kept=given["kept"],
+            least_contrast=_LEAST_CONTRAST,
+            rules=boosting.Rules(
+                n_tests=given["max_features"],
+                depth=given["max_depth"],
+                learning_rate=validation.check_positive(given["learning_rate"], "learning_rate"),
+                n_jobs=linalg.threads.count_threads(given["n_jobs"]),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)
