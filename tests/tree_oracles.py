@@ -43,9 +43,9 @@ def leaf_of(family, tree, X):
 
 def grown(way, X, target, criterion, rules, *, weights=None, seed=0, family=None, codes=True):
     """A tree or fern of all rows, and its family."""
-    of = (family or Columns()).adapt_to(X)
     n = len(target)
     ones = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    of = (family or Columns()).adapt_to(X, ones)
     rows = of.prepare_rows(X) if codes else X
     places = np.arange(n, dtype=np.int32)
     return of, way(of, rows, places, target, ones, criterion, rules, np.random.default_rng(seed))

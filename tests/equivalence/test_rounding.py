@@ -6,15 +6,26 @@ them. ``benchmarks/blas_kernels.py`` compares the kernels themselves.
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     LogisticTreeClassifier,
+    LogitBoostClassifier,
     MixtureOfExpertsClassifier,
+    RandomFernClassifier,
+    RandomFernRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreeClassifier,
+    RandomTreeRegressor,
     StagewiseClassifier,
     StagewiseRegressor,
+    trees,
 )
 
 SAME = 1e-6  # of the spread of the answers
@@ -25,6 +36,21 @@ MODELS = [
     LogisticTreeClassifier(depth=2, n_restarts=1, random_state=0),
     MixtureOfExpertsClassifier(random_state=0),
     StagewiseClassifier(12, n_restarts=1, random_state=0),
+]
+TREES = [
+    *(forest(5, random_state=0) for forest in (RandomForestClassifier, RandomForestRegressor)),
+    RandomForestRegressor(5, splits=trees.Projections(), random_state=0),
+    RandomForestRegressor(5, splits=trees.Projections(n_columns=None), random_state=0),
+    RandomForestClassifier(5, splits=trees.Differences(), random_state=0),
+    RandomForestClassifier(5, splits=trees.Orientations(), random_state=0),
+    *(fern(5, random_state=0) for fern in (RandomFernClassifier, RandomFernRegressor)),
+    *(tree(random_state=0) for tree in (RandomTreeClassifier, RandomTreeRegressor)),
+    *(
+        boosted(5, max_features=0.5, random_state=0)
+        for boosted in (BoostedTreesClassifier, BoostedTreesRegressor)
+    ),
+    BoostedTreesRegressor(5, categorical_features=[0, 1], random_state=0),
+    LogitBoostClassifier(9, validation_fraction=0.3, random_state=0),
 ]
 
 
@@ -63,3 +89,19 @@ def test_answers_do_not_depend_on_the_order_of_columns(model):
     order = np.array([2, 0, 5, 1, 4, 3])
     found = answers(model, X[:, order], y, labels, X_new[:, order])
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=SAME * np.std(expected[:, 0]))
+
+
+@pytest.mark.parametrize("model", TREES, ids=lambda model: repr(model).splitlines()[0][:60])
+def test_trees_do_not_depend_on_the_order_of_columns(model):
+    X, y, labels, X_new = surface(2)
+    X[:, :4], X_new[:, :4] = np.round(X[:, :4]), np.round(X_new[:, :4])  # values that tie
+    X[::7, 4] = np.nan
+    order = np.array([2, 0, 5, 1, 4, 3])
+    expected = answers(model, X, np.round(y), labels, X_new)
+    other = clone(model)
+    if "categorical_features" in model.get_params() and model.categorical_features:
+        other.set_params(categorical_features=[1, 3])  # where 0 and 1 are now
+    found = answers(other, X[:, order], np.round(y), labels, X_new[:, order])
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=SAME * np.std(expected[:, 0]))
+    if model.column_gain_ is not None:
+        np.testing.assert_allclose(other.column_gain_, model.column_gain_[order], rtol=1e-9)

@@ -112,7 +112,7 @@ def test_depth_and_weight_of_leaves_are_limited():
     assert tree.tree.n_leaves <= 8
     assert np.bincount(tree.leaf, weights=w).min() >= 7.5
     _, deep = tree_oracles.grown(growing.grow, X, y, ClassCriterion(3), GrowthRules(2, max_depth=3))
-    assert deep.tree.n_leaves == 8
+    assert 4 < deep.tree.n_leaves <= 8
 
 
 @for_each("y", [np.zeros(5), np.zeros(1)])

@@ -12,7 +12,7 @@ def noise(n, seed):
     return rng.normal(size=(n, 4)), rng.normal(size=n)
 
 
-def coverage(model, n_fits=12):
+def coverage(model, n_fits=40):
     """Share of new rows of pure noise, standard normal, within 90 % intervals."""
     shares = []
     for seed in range(n_fits):

@@ -28,7 +28,9 @@ def boosted(rounds=60, kind=BoostedTreesRegressor, **options):
 def columns_and_rows(X, groups=None):
     columns = LeveledColumns(categorical=np.array([1], dtype=np.int32)).adapt_to(X)
     groups = np.arange(len(X)) if groups is None else groups
-    return columns, level_tests.LeveledRows(columns.number_levels(X), groups, 254)
+    return columns, level_tests.LeveledRows(
+        columns.number_levels(X), groups, 254, columns.find_plain(columns.catalogue())
+    )
 
 
 @for_each("seed", range(3))

@@ -145,8 +145,8 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     >>> y = np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
     >>> model = BoostedTreesClassifier(random_state=0).fit(X, y)
     >>> model.predict_proba([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).round(2)
-    array([[1. , 0. ],
-           [0.5, 0.5]])
+    array([[1.  , 0.  ],
+           [0.51, 0.49]])
     >>> round(model.oob_score_, 2)
     0.99
     """

@@ -51,7 +51,7 @@ column_gain_, feature_importances_
     >>> model = RandomFernClassifier(30, max_depth=6, random_state=0).fit(X, y)
     >>> model.predict_proba([[1.0, 1.0], [0.0, 1.0]]).round(2)
     array([[1.  , 0.  ],
-           [0.22, 0.78]])
+           [0.12, 0.88]])
     """
 
     card = ModelCard(

@@ -93,7 +93,7 @@ class RandomForestClassifier(ForestClassifier):
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
     >>> model.predict_proba([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).round(2)
     array([[1.  , 0.  ],
-           [0.72, 0.28]])
+           [0.86, 0.14]])
     >>> model.oob_score_, model.feature_importances_.round(2)
     (0.992, array([0.53, 0.44, 0.03]))
     """

@@ -68,7 +68,8 @@ def sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
     """
     if not len(X):
         return np.arange(X.shape[1])
-    low, high = X.min(axis=0) / 2.0, X.max(axis=0) / 2.0  # the range may be beyond all numbers
+    # The range may be beyond all numbers; NaN is left out.
+    low, high = np.fmin.reduce(X) / 2.0, np.fmax.reduce(X) / 2.0
     U = (X / 2.0 - low) / np.where(high > low, high - low, 1.0)
     beside_targets = [u[np.lexsort((u, y))] for u in U.T]
     keys = np.vstack([np.sort(U, axis=0), np.transpose(beside_targets)])

@@ -98,7 +98,8 @@ class BoostingRows:
         if isinstance(catalogue.family, LeveledColumns):
             groups = np.arange(n_rows) if self.groups is None else self.groups
             numbers = catalogue.family.number_levels(self.rows[kept])
-            levels = LeveledRows(numbers, _number_from_zero(groups[kept]), most)
+            plain = catalogue.family.find_plain(catalogue.tests)
+            levels = LeveledRows(numbers, _number_from_zero(groups[kept]), most, plain)
             catalogue, codes = add_indicators(catalogue, codes, levels)
         return BoostedRows(catalogue, codes, weights, folds, levels, kept, n_rows, self.rows, kept)
 

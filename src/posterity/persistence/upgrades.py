@@ -63,6 +63,19 @@ def complete(**values: Any) -> Callable[[Parts], Parts]:
     return lambda parts: parts | {name: v for name, v in values.items() if name not in parts}
 
 
+def _add_order(after: str) -> Callable[[Parts], Parts]:
+    """The change of a family of tests that went by the places of columns, which it still does."""
+
+    def change(parts: Parts) -> Parts:
+        if "order" in parts:
+            return parts
+        first = list(parts).index(after) + 1
+        parted = list(parts.items())
+        return dict([*parted[:first], ("order", None), *parted[first:]])
+
+    return change
+
+
 _LATENT, _NORMAL = "models.latent_process.LatentFit", "models.normal_fit.NormalFit"
 _SEARCH = ("stop_reason", "n_iter", "at_bounds", "restarts_log_evidence", "irrelevant_inputs")
 
@@ -239,7 +252,12 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "tables.Schema": lambda parts: _list_groups(
         complete(time=None, groups=(), blocks=(), missing=())(parts)
     ),
+    "trees.boosting.levels.LeveledColumns": _add_order("_n_edges"),
     "trees.boosting.noise.Noise": complete(log_exposure=0.0),
+    "trees.Columns": _add_order("_n_edges"),
+    **dict.fromkeys(
+        ("trees.Differences", "trees.Orientations", "trees.Projections"), _add_order("unit")
+    ),
     "latent.GPLVM": gather(
         "latent.fitted.FittedGPLVM", frame="_frame", groups="_groups", model="_fitted"
     ),

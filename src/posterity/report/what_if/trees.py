@@ -107,7 +107,7 @@ def _tested_columns(family: trees.Family) -> list[int]:
     """Return the column that each test uses; -1 - column where missing values are the smallest."""
     if not isinstance(family, trees.Columns):
         raise NoFormError(f"Splits of type {type(family).__name__} cannot run in a page.")
-    columns = family.columns_of(family.catalogue()).astype(np.int64)
+    columns = family.columns_of(np.sort(family.catalogue(), axis=0)).astype(np.int64)
     lowered = np.arange(len(columns)) >= family.n_columns
     places: list[int] = np.where(lowered, -1 - columns, columns).tolist()
     return places

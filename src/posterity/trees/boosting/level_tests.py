@@ -38,6 +38,7 @@ class LeveledRows:
     numbers: NDArray[np.int64]  # (c, N), of levels, by categorical column
     groups: NDArray[np.int32]  # (N,), from 0 on: rows of one are no news to each other
     most: int  # thresholds of a test
+    plain: NDArray[np.intp]  # (d,), which tests are of columns that are not categorical
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ def add_indicators(
     columns = catalogue.family
     assert isinstance(columns, LeveledColumns)
     tables = []
-    for owner, levels in enumerate(rows.numbers):
+    for owner in columns.owners_in_order.tolist():
+        levels = rows.numbers[owner]
         often = np.argsort(-np.bincount(levels), kind="stable")[:_MOST_INDICATORS]
         for level in np.sort(often) if columns.count_levels(owner) > 2 else ():
             values = np.zeros(columns.width)
@@ -117,9 +119,10 @@ def learn_tables(
     """
     order = rng.permutation(int(rows.groups.max()) + 1)[rows.groups]
     tables: list[LevelTable] = []
-    for owner, levels in enumerate(rows.numbers):
+    for owner in columns.owners_in_order.tolist():
         if columns.count_levels(owner) > 2:
-            found = _choose_steps(levels, codes[columns.plain], slopes, curvatures, weights)
+            levels = rows.numbers[owner]
+            found = _choose_steps(levels, codes[rows.plain], slopes, curvatures, weights)
             tables += [own.tabulate(owner, columns.width, order, rows.most) for own in found]
     return tables
 

@@ -85,6 +85,7 @@ class LeveledColumns(Columns):
             self,
             edges=base.edges,
             missing=base.missing,
+            order=base.order,
             levels=levels,
             n_levels=n_levels,
             owners=np.empty(0, dtype=np.int32),
@@ -103,10 +104,15 @@ class LeveledColumns(Columns):
         """Number of tests, those of tables among them."""
         return len(self._known()[0]) + len(self._tables()[2])
 
+    def find_plain(self, tests: family.Tests) -> NDArray[np.intp]:
+        """The places of the tests of columns that are not categorical."""
+        plain = np.setdiff1d(np.arange(self.n_columns), self._tables()[0])
+        return np.flatnonzero(np.isin(tests[:, 0], plain))
+
     @property
-    def plain(self) -> NDArray[np.intp]:
-        """The columns that are not categorical."""
-        return np.setdiff1d(np.arange(self.n_columns), self._tables()[0])
+    def owners_in_order(self) -> NDArray[np.intp]:
+        """The numbers of the categorical columns, in the order of columns."""
+        return np.argsort(np.argsort(self.column_order())[self._tables()[0]])
 
     @property
     def width(self) -> int:
@@ -138,11 +144,11 @@ class LeveledColumns(Columns):
         rows, owner = np.repeat(X, times, axis=0), np.repeat(np.arange(len(X)), times)
         turn = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
         fewest = np.min(np.where(unseen, n_levels[:, None], np.iinfo(np.int64).max), axis=0)
-        for number, column in enumerate(columns):
+        for place, number in enumerate(self.owners_in_order):
             own = unseen[number][owner]
             # Steps that are odd and differ: levels of one column are not tied to those of another.
-            stand_ins = self._choose_stand_ins(number)[(2 * number + 1) * turn[own] % _STAND_INS]
-            rows[own, column] = stand_ins
+            stand_ins = self._choose_stand_ins(number)[(2 * place + 1) * turn[own] % _STAND_INS]
+            rows[own, columns[number]] = stand_ins
         return StandIns(rows, owner, fewest)
 
     def respond(

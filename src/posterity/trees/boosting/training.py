@@ -76,7 +76,7 @@ def fit_boosted_steps(
     rows, y, weights, start = given.rows, given.y, given.weights, given.start
     if options.validation_fraction is not None and weak.is_of_columns and start is None:
         # Equal rows are held out together: repeating one is then the same as counting it again.
-        rows, y, weights = equal_rows.merge_equal_rows(rows, y, weights)
+        rows, y, weights, _ = equal_rows.merge_and_sort(rows, y, weights)
     places = np.flatnonzero(weights).astype(np.int32)
     fitted = weak if options.is_fitted else weak.adapt_to(rows, weights)
     candidates = _lay_out(fitted, rows, places, weights, options, of_tests)

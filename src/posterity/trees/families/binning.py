@@ -48,7 +48,7 @@ def find_edges(X: Array, weights: Array | None = None) -> Array:
            [inf, inf, inf]])
     """
     present, w = family.drop_weightless_rows(X, weights)
-    rows, ends = _sample_rows(present)
+    rows, ends = sample_rows(present)
     counts = None if w is None else _count_sampled_rows(w, rows, len(ends))
     found = np.full((X.shape[1], N_EDGES), np.inf)
     for first in range(0, X.shape[1], _COLUMNS_AT_ONCE):
@@ -83,7 +83,7 @@ def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> 
     return codes
 
 
-def _sample_rows(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
+def sample_rows(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
     """The rows from which edges are taken, and the extremes of all where these are not all."""
     if len(X) <= _MOST_ROWS:
         return slice(None), np.empty((0, X.shape[1]))

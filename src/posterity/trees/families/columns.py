@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, validation
 from posterity.arrays import Array
-from posterity.trees.families import binning, family
+from posterity.trees.families import binning, column_order, family
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,18 @@ class Columns(family.Family):
     column, a missing value is larger than all others, in the second it is smaller; these are
     numbered on from D. So a learner finds on which side missing values do better.
 
+    Tests are drawn and listed in an order that the values of columns say, not their places.
+
     Examples
     --------
     >>> import numpy as np
     >>> from posterity.trees import Columns
     >>> X = np.array([[1.0, 5.0], [2.0, 4.0], [3.0, np.nan]])
     >>> columns = Columns().adapt_to(X)
-    >>> columns.catalogue().ravel()
+    >>> np.sort(columns.catalogue().ravel())
     array([0, 1, 2], dtype=int32)
     >>> nodes = np.zeros(3, dtype=np.int32)
-    >>> columns.respond(X, np.arange(3, dtype=np.int32), columns.catalogue()[None], nodes)
+    >>> columns.respond(X, np.arange(3, dtype=np.int32), np.arange(3)[None, :, None], nodes)
     array([[  1.,   2.,   3.],
            [  5.,   4.,  nan],
            [  5.,   4., -inf]])
@@ -42,6 +44,7 @@ class Columns(family.Family):
     edges: Array | None = field(default=None, repr=False)  # (D + M, 255), learned
     missing: NDArray[np.int32] | None = field(default=None, repr=False)  # (M,), learned: columns
     _n_edges: NDArray[np.int64] | None = field(default=None, init=False, repr=False)  # (D + M,)
+    order: NDArray[np.int32] | None = field(default=None, repr=False, kw_only=True)  # (D,), learned
 
     def __post_init__(self) -> None:
         """Count edges once: for a single row it would take longer than all else."""
@@ -53,11 +56,12 @@ class Columns(family.Family):
         present, w = family.drop_weightless_rows(X, weights)
         missing = np.flatnonzero(np.isnan(present).any(axis=0)).astype(np.int32)
         edges = binning.find_edges(present, w)
+        order = column_order.order_columns(present, edges, w)
         if len(missing):
             edges = np.concatenate(
                 [edges, binning.find_edges(_lower_missing(present[:, missing]), w)]
             )
-        return type(self)(edges, missing)
+        return type(self)(edges, missing, order=order)
 
     def prepare_rows(self, X: Any) -> NDArray[np.uint8]:
         """Codes (N, D + M) instead of numbers."""
@@ -69,11 +73,18 @@ class Columns(family.Family):
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
         """Tests at random, none of them twice before all had their turn."""
-        return shuffle_columns(len(self._known()[0]), rng.random((n_nodes, n_tests)))[..., None]
+        tests = self.catalogue()
+        return tests[shuffle_columns(len(tests), rng.random((n_nodes, n_tests)))]
 
     def catalogue(self) -> family.Tests:
         """Every column, and once more those with missing values, (D + M, 1)."""
-        return np.arange(len(self._known()[0]), dtype=np.int32)[:, None]
+        missing, order = self._known()[1], self.column_order()
+        again = np.argsort(np.argsort(order)[missing]).astype(np.int32)
+        return np.concatenate([order, len(order) + again])[:, None]
+
+    def column_order(self) -> NDArray[np.int32]:
+        """The columns in an order of their own; in that of their places where none was learned."""
+        return np.arange(self.n_columns, dtype=np.int32) if self.order is None else self.order
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
@@ -109,6 +120,7 @@ class Columns(family.Family):
         validation.require_array(self.missing, "missing", np.int32, (None,))
         validation.require(self.n_columns >= 0, "more columns are missing than there are.")
         validation.require_within(self._known()[1], "missing", 0, self.n_columns)
+        column_order.check_order(self.order, self.n_columns)
         increase = np.all(self.edges[:, :-1] <= self.edges[:, 1:])  # none of which is NaN
         validation.require(increase, "the edges of a column do not increase.")
         validation.require(np.all(self.edges[:, -1] == np.inf), "the last edge is not +inf.")

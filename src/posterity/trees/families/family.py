@@ -111,6 +111,13 @@ class Family(abc.ABC):
         del tests
         return None
 
+    def column_order(self) -> NDArray[np.int32] | None:
+        """The columns in an order that does not depend on their places; None: in none of its own.
+
+        What is drawn by the place of a column, or added up from the first to the last, goes by it.
+        """
+        return None
+
     def default_tests(self) -> int:
         """How many tests a node chooses from, unless it is told."""
         return 10

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, validation
 from posterity.arrays import Array
-from posterity.trees.families import columns, compiled, family
+from posterity.trees.families import binning, column_order, columns, compiled, family
 
 _KEPT = 2.0**32  # parts of a number that are told apart: sums of ten million rows are as exact
 _LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
@@ -28,12 +28,19 @@ class LinearFamily(family.Family):
     """What counts as one in each column, (D,), learned: weights are divided by it. A column that
     does not vary has the unit +inf, and so the weight zero."""
 
+    order: NDArray[np.int32] | None = field(default=None, repr=False, kw_only=True)
+    """The columns in an order of their own, (D,), learned: tests are drawn and listed by it."""
+
     def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how far the columns spread."""
         rows, counts = family.drop_weightless_rows(X, weights)
-        return replace(
-            self, unit=_column_spreads(rows, np.ones(len(rows)) if counts is None else counts)
-        )
+        spreads = _column_spreads(rows, np.ones(len(rows)) if counts is None else counts)
+        return self._know(rows, counts, spreads)
+
+    def _know(self, rows: Array, counts: Array | None, unit: Array) -> Self:
+        """A copy that has units, and the order of the columns of rows that count."""
+        edges = binning.find_edges(rows, counts)
+        return replace(self, unit=unit, order=column_order.order_columns(rows, edges, counts))
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
@@ -60,6 +67,7 @@ class LinearFamily(family.Family):
         self.__post_init__()
         if self.unit is not None:
             validation.require_array(self.unit, "unit", np.float64, (None,))
+            column_order.check_order(self.order, len(self.unit))
 
     def check_tests(self, tests: family.Tests) -> None:
         """Raise ValueError unless these are columns that there are, and their weights."""
@@ -77,14 +85,23 @@ class LinearFamily(family.Family):
     def __post_init__(self) -> None:
         """Check nothing: there are no parameters."""
 
+    def column_order(self) -> NDArray[np.int32]:
+        """The columns in an order of their own; in that of their places where none was learned."""
+        D = len(self._known())
+        return np.arange(D, dtype=np.int32) if self.order is None else self.order
+
     def _known(self) -> Array:
         if self.unit is None:
             raise ValueError(f"{self!r} has seen no data yet: use {self!r}.fitted(X).")
         return self.unit
 
     def _weight_columns(self, chosen: NDArray[Any], weights: Array) -> family.Tests:
-        """Tests (..., 2 S) of chosen columns (..., S), with weights in their units."""
-        return np.concatenate([chosen, weights / self._known()[chosen]], axis=-1)
+        """Tests (..., 2 S) of chosen columns (..., S), with weights in their units.
+
+        Columns are chosen by their places in the order of their own.
+        """
+        named = self.column_order()[chosen]
+        return np.concatenate([named, weights / self._known()[named]], axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +122,9 @@ class Differences(LinearFamily):
 
     def adapt_to(self, X: Any, weights: Array | None = None) -> Self:
         """A copy that knows how many columns there are; they keep their own units."""
-        del weights
         if X.shape[1] < 2:
             raise ValueError("Differences compare two columns, but X has only one; use Columns().")
-        return replace(self, unit=np.ones(X.shape[1]))
+        return self._know(*family.drop_weightless_rows(X, weights), np.ones(X.shape[1]))
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> family.Tests:
         """Pairs of columns at random."""

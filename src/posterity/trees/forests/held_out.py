@@ -39,7 +39,7 @@ def grow_held_out(
     equal, nothing is held out.
     """
     counts = weights > 0.0
-    part = _assign_parts(X, Y, groups)
+    part = _assign_parts(X, Y, groups, family.column_order())
     n_trees = min(_PARTS, -(-_PARTS * _ENOUGH // len(part)))
     seen = part != np.arange(n_trees)[:, None]
     seen |= ~np.any(seen & counts, axis=1, keepdims=True)  # no tree grows from nothing
@@ -71,7 +71,9 @@ def _grow_from(
     )
 
 
-def _assign_parts(X: Any, Y: Array, groups: NDArray[np.int32] | None) -> NDArray[np.intp]:
+def _assign_parts(
+    X: Any, Y: Array, groups: NDArray[np.int32] | None, order: NDArray[np.int32] | None = None
+) -> NDArray[np.intp]:
     """The part of each row, from 0 to 9: by group, or in turn in the order of the targets.
 
     Equal rows are in the same part, so that a weight of two and two equal rows are the same.
@@ -84,7 +86,7 @@ def _assign_parts(X: Any, Y: Array, groups: NDArray[np.int32] | None) -> NDArray
     """
     if groups is not None:
         return groups.astype(np.intp) % _PARTS
-    keys = (*Y.T, _project_rows(X, len(Y)))
+    keys = (*Y.T, _project_rows(X, len(Y), order))
     order = np.lexsort(keys[::-1])
     is_new = np.any([np.diff(key[order]) != 0.0 for key in keys], axis=0)
     part = np.empty(len(Y), dtype=np.intp)
@@ -92,9 +94,10 @@ def _assign_parts(X: Any, Y: Array, groups: NDArray[np.int32] | None) -> NDArray
     return part
 
 
-def _project_rows(X: Any, n: int) -> Array:
+def _project_rows(X: Any, n: int, order: NDArray[np.int32] | None) -> Array:
     """One number for each row, equal for equal rows; zero where rows are not numbers."""
     if not isinstance(X, np.ndarray) or X.ndim != 2:
         return np.zeros(n)
     direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    return np.sum(np.nan_to_num(X) * direction, axis=1)
+    rows = X if order is None else X[:, order]
+    return np.sum(np.nan_to_num(rows) * direction, axis=1)
