@@ -40,6 +40,7 @@ def compare(
     groups: str | Sequence[str] = (),
     blocks: Sequence[str] = (),
     gap: int | str | None = None,
+    exposure: str | None = None,
     folds: int = 5,
     seed: int = 0,
     budget: float | None = None,
@@ -72,6 +73,9 @@ def compare(
     gap : int or str, optional
         With ``time``: how many different times, or for dates which length of time, such as "7d",
         are left out before the held-out rows.
+    exposure : str, optional
+        Column with the exposure of each count, such as policy years: what is learned is the rate
+        of events in a unit of it, and models that do not describe counts are left out.
     folds, seed : int
         Number of folds, and random seed.
     budget : float, optional
@@ -117,10 +121,11 @@ def compare(
         time=time,
         groups=groups,
         blocks=blocks,
+        exposure=exposure,
         **columns,
     )
     chosen = (
-        *comparison.baselines(schema.task, seed=seed),
+        *comparison.baselines(schema.task, seed=seed, exposed=exposure is not None),
         *_choose_models(sample, schema, models, seed),
     )
     found = comparison.compare(
@@ -290,4 +295,5 @@ def _choose_models(
         n_classes=max(2, len(schema.classes)),
         seed=seed,
         role=comparison.Holdout.from_schema(schema).kind,
+        exposed=schema.exposure is not None,
     )

@@ -265,3 +265,32 @@ def test_a_group_is_named_by_several_columns_with_commas(run, at):
     pl.DataFrame(table).rename({"ward": "a,b"}).write_csv("commas.csv")
     output = run("compare", "commas.csv", "-t", "y", "--group", "a,b", *FASTEST.split()).output
     assert "for rows of a new 'a,b'" in " ".join(output.split())
+
+
+def test_rates_of_counts_are_compared_and_predicted_over_the_exposure_of_a_row(run, at):
+    rng = np.random.default_rng(0)
+    power, years = rng.normal(size=300), 10.0 ** rng.uniform(-1.0, 1.0, 300)
+    claims = rng.poisson(years * np.exp(0.5 * power))
+    table = pl.DataFrame({"power": power, "years": years, "claims": claims})
+    table.write_csv("policies.csv")
+    line = "compare policies.csv -t claims --exposure years --models linear,poisson --folds 2"
+    result = run(line)
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.output.split())
+    assert "'claims' is a count over the exposure in 'years': regression of the rate" in told
+    assert "Not scored: linear (takes no exposure: it does not describe the rate" in told
+    assert "--exposure years" in json.loads(run(line + " --json").stdout)["command"]
+
+    table.select("power", pl.lit(3.0).alias("time")).write_csv("new.csv")
+    assert run("fit policies.csv -t claims --exposure years").exit_code == 0
+    refused = run("predict model.posterity new.csv --out new_claims.csv")
+    assert refused.exit_code == 3
+    assert "no column 'years' with the exposure" in " ".join(refused.output.split())
+    line = "predict model.posterity new.csv --out new_claims.csv --exposure time"
+    assert run(line).exit_code == 0
+    mean = pl.read_csv("new_claims.csv")["claims_mean"].to_numpy()
+    np.testing.assert_allclose(mean, 3.0 * np.exp(0.5 * power), rtol=0.5)
+    assert run("fit policies.csv -t claims --model linear --force").exit_code == 0
+    refused = run(line + " --force")
+    assert refused.exit_code == 4
+    assert "was fitted without an exposure" in " ".join(refused.output.split())

@@ -157,7 +157,7 @@ def check_counts(model: tables.TableModel, frame: pl.DataFrame, said: list[str])
 
 def choose_estimator(schema: tables.Schema, rng: np.random.Generator) -> Any:
     if rng.random() < 0.9:
-        return constant_baseline(schema.task)
+        return constant_baseline(schema)
     if schema.task == "regression":
         return BayesianLinearRegression()
     return RandomForestClassifier(n_estimators=3, random_state=0)

@@ -58,6 +58,7 @@ def compare(
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
+    exposure: options.Exposure = None,
     gap: options.Gap = None,
     folds: options.Folds = 5,
     seed: options.Seed = 0,
@@ -117,6 +118,7 @@ def fit(
     time: options.Time = None,
     group: options.Group = None,
     blocks: options.Blocks = None,
+    exposure: options.Exposure = None,
     seed: options.Seed = 0,
     task: options.TaskOption = None,
     number: options.Number = None,
@@ -165,6 +167,15 @@ def predict(
         ),
     ] = None,
     format: options.FormatOption = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with the exposure of each count, for a model that was fitted with one. "
+            "Default: the column of that name.",
+            metavar="COLUMN",
+            show_default=False,
+        ),
+    ] = None,
     separator: options.Separator = None,
     sheet: options.Sheet = None,
     dask: options.Dask = None,
@@ -185,7 +196,7 @@ def predict(
         from posterity.cli import voice
 
         plan = work.PredictRequest(
-            model, data, out, levels, prefix, format, separator, dask, force, sheet
+            model, data, out, levels, prefix, format, separator, dask, force, sheet, exposure
         )
         work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 

@@ -152,6 +152,17 @@ Group = Annotated[
         show_default=False,
     ),
 ]
+Exposure = Annotated[
+    str | None,
+    typer.Option(
+        "--exposure",
+        metavar="COLUMN",
+        help="Column with the exposure of each count, such as policy years, hours or square "
+        "metres: the rate of events in a unit of it is learned. Only for counts.",
+        rich_help_panel=_TABLE,
+        show_default=False,
+    ),
+]
 Blocks = Annotated[
     str | None,
     typer.Option(

@@ -1,5 +1,6 @@
 """``posterity predict``: add predictive distributions to the rows of a file."""
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ class PredictRequest:
     dask: str | None
     force: bool
     sheet: str | None = None
+    exposure: str | None = None
 
 
 def run(plan: PredictRequest, voice: OutputPrinter) -> None:
@@ -34,7 +36,7 @@ def run(plan: PredictRequest, voice: OutputPrinter) -> None:
         return
     if plan.out != "-":
         outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.path, plan.model))
-    model = load_model(plan.model)
+    model = _load_for_table(plan)
     source = tables.open_source(
         plan.path, format=plan.format, separator=plan.separator, sheet=plan.sheet
     )
@@ -55,7 +57,7 @@ def _run_on_workers(plan: PredictRequest, dask: str, voice: OutputPrinter) -> No
 
     address = spread_input.check_parquet(dask, plan.path, plan.format, plan.separator)
     outputs.check_output_folder(plan.out, force=plan.force, inputs=(plan.path,))
-    model = load_model(plan.model)
+    model = _load_for_table(plan)
     source = tables.open_partitions(plan.path)
     voice.say(*source.notes)
     with cluster.connect(address, voice):
@@ -82,6 +84,22 @@ def _describe_unusual(n: int, n_rows: int, column: str) -> str:
         f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
         f"predictions may be wrong there; see the column {column!r}."
     )
+
+
+def _load_for_table(plan: PredictRequest) -> tables.TableModel:
+    """Load the model, which reads the exposures from the column of the new table."""
+    model = load_model(plan.model)
+    if plan.exposure is None:
+        return model
+    column = model.schema_.exposure
+    if column is None:
+        raise ModelError(
+            f"{plan.model!r} was fitted without an exposure, so its predictions do not depend on "
+            "one: leave out --exposure, or fit a model with it."
+        )
+    column = dataclasses.replace(column, name=plan.exposure)
+    model.schema_ = dataclasses.replace(model.schema_, exposure=column)
+    return model
 
 
 def load_model(path: str) -> tables.TableModel:

@@ -83,6 +83,10 @@ def open_on_cluster(
 ) -> Iterator[DaskTable]:
     """Connect to the cluster, sample the table, infer its schema and print it."""
     address = check_parquet(request.dask, request.path, request.format, request.separator)
+    if request.exposure is not None:
+        raise typer.BadParameter(
+            "--exposure needs the table in memory: leave out --dask, with fewer --rows if needed."
+        )
     source = tables.open_partitions(request.path)
     with cluster.connect(address, voice) as client:
         sample = source.sample(request.rows, seed=request.seed)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _FEW_ROWS = 200  # below which a Gaussian process is the first choice; boosted trees from there
 _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
-_TEXTS = ("task", "format", "separator", "sheet", "dask", "time", "group", "blocks", "gap")
+_TEXTS = (
+    *("task", "format", "separator", "sheet", "dask", "time", "group", "blocks", "gap"),
+    "exposure",
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class TableRequest:
     group: str | None = None
     blocks: str | None = None
     gap: int | str | None = None
+    exposure: str | None = None
     rows: int | None = None
     format: str | None = None
     separator: str | None = None
@@ -97,10 +101,13 @@ class TableInMemory:
 
     def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
         """Return the baselines of the task."""
-        return comparison.baselines(self.schema.task, seed=seed)
+        exposed = self.schema.exposure is not None
+        return comparison.baselines(self.schema.task, seed=seed, exposed=exposed)
 
     def first_choice(self) -> str:
-        """Return the name of the default model for the size of the table."""
+        """Return the name of the default model for the size of the table, or for rates."""
+        if self.schema.exposure is not None:
+            return "poisson"
         return "process" if len(self.frame) < _FEW_ROWS else "boosted-trees"
 
     def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
@@ -182,6 +189,7 @@ def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
         blocks=tuple(request.blocks.split(",")) if request.blocks else (),
         exact=request.exact,
         missing=request.missing,
+        exposure=request.exposure,
     )
 
 
@@ -211,6 +219,7 @@ def choose_candidates(
             seed=seed,
             on_dask=on_dask,
             role=comparison.Holdout.from_schema(schema).kind,
+            exposed=schema.exposure is not None,
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

@@ -12,7 +12,15 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from posterity import arrays, classification, designs, distributions, regression, tables
+from posterity import (
+    arrays,
+    classification,
+    designs,
+    distributions,
+    likelihoods,
+    regression,
+    tables,
+)
 from posterity.comparison import measuring
 from posterity.comparison.candidates import Candidate
 from posterity.designs.moments import RowMoments
@@ -46,6 +54,27 @@ class MeanRegressor(regression.Regressor):
         location = np.full(len(validate_data(self, X, reset=False)), self.mean_)
         scale = np.sqrt(self.noise_variance_ * (1.0 + 1.0 / self.n_rows_))
         return distributions.StudentT(location, scale, self.n_rows_ - 1.0)
+
+
+class MeanRateRegressor(regression.Regressor):
+    """Predict counts by one rate for all rows, and the spread of rates over the rows."""
+
+    likelihood = likelihoods.NegativeBinomial()
+
+    def fit(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Self:
+        """Learn the rate and its spread."""
+        rows, targets = validate_data(self, X, y, y_numeric=True)
+        self.model_ = regression.GeneralizedLinearRegression(self.likelihood)
+        self.model_.fit(np.zeros((len(rows), 1)), targets, exposure=exposure)
+        return self
+
+    def predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """Return the distribution of each count over its exposure."""
+        check_is_fitted(self)
+        n = len(validate_data(self, X, reset=False))
+        return self.model_.predict_dist(np.zeros((n, 1)), exposure=exposure)
 
 
 class NormalNoiseRegressor(regression.Regressor):
@@ -138,12 +167,20 @@ def _find_openmp() -> Any:
     return threadpoolctl.ThreadpoolController().select(user_api="openmp")
 
 
-def constant_baseline(task: tables.Task) -> Any:
-    """Return the baseline whose prediction is the same for every row."""
+def constant_baseline(schema: tables.Schema) -> Any:
+    """Return the baseline whose prediction, or rate, is the same for every row."""
+    return _constant_baseline(schema.task, schema.exposure is not None)
+
+
+def _constant_baseline(task: tables.Task, exposed: bool) -> Any:
+    if exposed:
+        return MeanRateRegressor()
     return MeanRegressor() if task == "regression" else FrequencyClassifier()
 
 
-def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tuple[Candidate, ...]:
+def baselines(
+    task: tables.Task, *, seed: int = 0, on_dask: bool = False, exposed: bool = False
+) -> tuple[Candidate, ...]:
     """Return the baselines of a comparison.
 
     Regression: "mean", a Student-t around the mean of all targets, and scikit-learn's linear
@@ -160,6 +197,9 @@ def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tup
     on_dask : bool, default=False
         Whether the rows are on the workers of a Dask cluster; scikit-learn's models are then
         omitted.
+    exposed : bool, default=False
+        Whether the targets are counts over different exposures: "mean" is then the mean rate, with
+        a negative binomial, and scikit-learn's models, which take no exposure, are omitted.
 
     Examples
     --------
@@ -169,7 +209,7 @@ def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tup
     """
     if task == "regression":
         models: dict[str, Any] = {
-            "mean": constant_baseline(task),
+            "mean": _constant_baseline(task, exposed),
             "sklearn-linear": NormalNoiseRegressor(LinearRegression(), seed=seed),
             "sklearn-boosting": NormalNoiseRegressor(
                 HistGradientBoostingRegressor(random_state=seed), seed=seed
@@ -177,11 +217,11 @@ def baselines(task: tables.Task, *, seed: int = 0, on_dask: bool = False) -> tup
         }
     else:
         models = {
-            "frequencies": constant_baseline(task),
+            "frequencies": _constant_baseline(task, exposed),
             "sklearn-logistic": ProbabilityClassifier(LogisticRegression()),
             "sklearn-boosting": ProbabilityClassifier(
                 HistGradientBoostingClassifier(random_state=seed)
             ),
         }
-    shown = list(models)[:1] if on_dask else list(models)
+    shown = list(models)[:1] if on_dask or exposed else list(models)
     return tuple(Candidate(name, models[name], baseline=True) for name in shown)

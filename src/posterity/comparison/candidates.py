@@ -64,6 +64,7 @@ def candidates(
     seed: int = 0,
     on_dask: bool = False,
     role: HoldoutKind = "random",
+    exposed: bool = False,
 ) -> tuple[Candidate, ...]:
     """Return the models to compare on a table of this size, cheapest first.
 
@@ -87,6 +88,9 @@ def candidates(
     role : "random", "time", "groups" or "blocks"
         The ``kind`` of the ``Holdout``: models of times or groups are returned where the table has
         such a column.
+    exposed : bool, default=False
+        Whether the targets are counts over different exposures: all models of counts are then
+        among the default ones.
 
     Examples
     --------
@@ -96,7 +100,7 @@ def candidates(
     >>> comparison.candidates("regression", 100, 8, names=["ridge"])[0].estimator
     RidgeRegression()
     """
-    size = Size(n_rows, n_columns, n_classes, seed, on_dask)
+    size = Size(n_rows, n_columns, n_classes, seed, on_dask, exposed)
     return tuple(
         Candidate(
             member.name,

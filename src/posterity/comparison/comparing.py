@@ -23,6 +23,7 @@ from posterity.comparison.stack_trial import STACK, stack_models
 from posterity.comparison.trial import Trial
 from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import verdict
+from posterity.tables import exposures
 
 _IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
 _EVIDENCE, _EVIDENCE_SHARE = 2.0, 0.1  # seconds, or share of the time so far, for all evidences
@@ -155,7 +156,7 @@ def rank_candidates(
     parts = ground.parts
     total = len(candidates) * len(parts.folds) + 1
     tell: Progress = report or _ignore_progress
-    trials = [_start_trial(one, parts) for one in candidates]
+    trials = [_start_trial(one, ground) for one in candidates]
     racing.run_folds(trials, parts, clock, seed=seed, tell=tell, total=total)
     skipped = tuple(Skipped(one.candidate.name, one.failed) for one in trials if one.failed)
     scored = _add_stack([one for one in trials if not one.failed], parts, clock)
@@ -197,9 +198,11 @@ def rank_candidates(
     )
 
 
-def _start_trial(candidate: Candidate, parts: parting.TableFolds) -> Trial:
+def _start_trial(candidate: Candidate, ground: ComparisonTask) -> Trial:
     """Return a trial without folds, failed if the model is left out or cannot predict these."""
-    unsuitable = trial.describe_unsuitable_target(candidate.target, parts.y)
+    unsuitable = trial.describe_unsuitable_target(candidate.target, ground.parts.y)
+    if ground.schema.exposure is not None and not tables.takes_exposure(candidate.estimator):
+        unsuitable = exposures.NEEDS_EXPOSURE
     return Trial(candidate, failed=candidate.left_out or unsuitable or "")
 
 

@@ -85,7 +85,7 @@ def find_dependence(frame: Any, schema: tables.Schema, *, seed: int = 0) -> tupl
     'time'
     """
     table = tables.as_frame(frame)
-    whole = tables.TableModel(constant_baseline(schema.task), schema).fit(table)
+    whole = tables.TableModel(constant_baseline(schema), schema).fit(table)
     y, has_target = whole.encode_targets(table)
     table, y = table.filter(pl.Series(has_target)), y[has_target]
     if len(y) < _FEWEST_ROWS or np.ptp(y) == 0.0:
@@ -100,7 +100,7 @@ def _iterate_findings(
     table: pl.DataFrame, schema: tables.Schema, rows: _Rows, rng: np.random.Generator
 ) -> Iterator[Dependence]:
     """Yield at most one finding of each kind; the order of the file only if nothing else."""
-    columns = role_columns.parse_columns(table, schema.target)
+    columns = role_columns.parse_columns(table, schema)
     found = [
         *_find_groups(table, columns, rows, rng),
         *_find_times(columns, rows, rng),

@@ -21,7 +21,7 @@ from posterity.arrays import Array
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Holdout
 from posterity.row_groups import RowGroups
-from posterity.tables import roles
+from posterity.tables import exposures, roles
 
 _FEWEST_ROWS = 10
 _FEWEST_TRAIN = 4  # rows before the first held-out ones
@@ -43,6 +43,7 @@ class Fold:
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
     together: NDArray[np.intp] | None = None  # equal for training rows of the same group
+    exposed: bool = False  # the last columns are the exposures of the counts
     with_missing: "Fold | None" = (
         None  # the same rows with missing numbers as nan, if there are any
     )
@@ -86,9 +87,9 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) ->
     The encoder of every fold is fitted to its training rows, so held-out rows do not leak through
     means and categories. At random, copies of a row are in one fold.
     """
-    whole = tables.TableModel(
-        constant_baseline(schema.task), _check_schema(schema, holdout.folds)
-    ).fit(frame)
+    whole = tables.TableModel(constant_baseline(schema), _check_schema(schema, holdout.folds)).fit(
+        frame
+    )
     y_all, has_target = whole.encode_targets(frame)
     present = np.flatnonzero(has_target)
     y = y_all[present]
@@ -274,16 +275,24 @@ def _encode_rows(
     train, test = frame[train_rows], frame[test_rows]
     encoder = tables.TableEncoder(schema.inputs, keep_missing)
     return Fold(
-        encoder.fit_transform(train, y[train_rows]),
+        _append_exposures(encoder.fit_transform(train, y[train_rows]), train, schema),
         y[train_rows],
-        encoder.transform(test),
+        _append_exposures(encoder.transform(test), test, schema),
         y[test_rows],
         test_rows,
         encoder.blocks(),
         clusters,
         _encode_groups(train, test, schema.groups),
         roles.number_groups(train, schema.groups) if schema.groups else None,
+        exposed=schema.exposure is not None,
     )
+
+
+def _append_exposures(X: Array, rows: pl.DataFrame, schema: tables.Schema) -> Array:
+    """Append the exposure of each row as last column, if the table has one."""
+    if schema.exposure is None:
+        return X
+    return np.column_stack([X, exposures.read_exposures(rows, schema.exposure)])
 
 
 def _encode_groups(

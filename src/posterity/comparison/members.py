@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from posterity import tables
 
 _MANY = 100_000
+_COUNTED = 300_000  # rows on which models of counts are usual where there are exposures
 _WORDS = ("likelihood", "prior", "feature_space", "inference", "advice")  # of a card
 
 Target: TypeAlias = Literal["any", "positive", "counts"]
@@ -26,6 +27,7 @@ class Size:
     n_classes: int = 2
     seed: int = 0
     spread: bool = False  # over the workers of a cluster
+    exposed: bool = False  # counts over different exposures
 
     @property
     def work(self) -> int:
@@ -120,10 +122,13 @@ class Member:
     def is_usual(self, size: Size) -> bool:
         """Return whether the model is compared on such a table by default.
 
-        On Dask workers, the models for many rows are the default ones, whatever their number.
+        On Dask workers, the models for many rows are the default ones, whatever their number. All
+        models of counts are where counts have exposures.
         """
         rows = _MANY if size.spread else size.work
-        suits = rows <= self.usual_rows and size.n_columns <= self.usual_columns
+        describes_rates = size.exposed and self.target == "counts"
+        most = max(self.usual_rows, _COUNTED) if describes_rates else self.usual_rows
+        suits = rows <= most and size.n_columns <= self.usual_columns
         return suits and (self.on_dask or not size.spread)
 
     def is_possible(self, size: Size) -> bool:

@@ -113,7 +113,13 @@ MEMBERS = (
         "poisson", regression.GeneralizedLinearRegression, "N D^2 an iteration",
         lambda size: regression.GeneralizedLinearRegression(likelihoods.Poisson()),
         likelihood="Poisson: counts", advice="counts of events",
-        target="counts", usual_rows=1e5, on_dask=True,
+        target="counts", usual_rows=1e7, on_dask=True,
+    ),
+    Member.from_card(
+        "negative-binomial", regression.GeneralizedLinearRegression, "N D^2 an iteration",
+        lambda size: regression.GeneralizedLinearRegression(likelihoods.NegativeBinomial()),
+        likelihood="negative binomial: counts", advice="counts that vary more than Poisson's",
+        target="counts",
     ),
     Member.from_card(
         "median", regression.LqRegression, "N D^2 an iteration", _median,
@@ -132,6 +138,14 @@ MEMBERS = (
         "boosted-trees", regression.BoostedTreesRegressor, "N D a round and member",
         lambda size: regression.BoostedTreesRegressor(n_jobs=-1, random_state=size.seed),
         usual_rows=3e5,
+    ),
+    Member.from_card(
+        "boosted-counts", regression.BoostedTreesRegressor, "N D a round and member",
+        lambda size: regression.BoostedTreesRegressor(
+            likelihood=likelihoods.NegativeBinomial(), n_jobs=-1, random_state=size.seed
+        ),
+        likelihood="negative binomial: counts", advice="counts of events, many rows",
+        target="counts",
     ),
     Member.from_card(
         "tree", regression.RandomTreeRegressor, "N log N",

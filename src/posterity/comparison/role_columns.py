@@ -47,12 +47,12 @@ class GroupColumn:
     numbers: Array | None  # its values, if they are numbers, whose smooth effect is no group's
 
 
-def parse_columns(frame: pl.DataFrame, target: str) -> dict[str, looking.ParsedColumn]:
-    """Parse all columns that can be read, the dropped ones included."""
-    found = {}
+def parse_columns(frame: pl.DataFrame, schema: tables.Schema) -> dict[str, looking.ParsedColumn]:
+    """Parse all columns that can be read, the dropped ones included, but for the exposure."""
+    found, others = {}, {schema.target, schema.exposure and schema.exposure.name}
     for name in frame.columns:
         kind = frame.schema[name]
-        if name != target and not (kind.is_nested() or isinstance(kind, pl.Binary | pl.Object)):
+        if name not in others and not (kind.is_nested() or isinstance(kind, pl.Binary | pl.Object)):
             found[name] = looking.parse_column(frame[name])
     return found
 

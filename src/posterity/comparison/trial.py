@@ -170,8 +170,9 @@ def first_sentence(error: BaseException) -> str:
 
 def comparable_evidence(estimator: Any) -> float | None:
     """Return the log evidence unless it is maximised over many precisions, as in sparse models."""
-    is_sparse = hasattr(estimator, "precision_")
-    return None if is_sparse else getattr(estimator, "log_evidence_", None)
+    learned = tables.strip_exposure(estimator)
+    is_sparse = hasattr(learned, "precision_")
+    return None if is_sparse else getattr(learned, "log_evidence_", None)
 
 
 def _warm_up(candidate: Candidate, fold: Fold, classes: tuple[str, ...], seed: int) -> None:
@@ -200,7 +201,7 @@ def _run_fold(
     n, start = len(fold.y_train), budget.read_clock()
     with linalg.threads.limit_threads(n):
         estimator = tables.fit_with_groups(
-            candidate.estimator, fold.X_train, fold.y_train, fold.together
+            candidate.estimator, fold.X_train, fold.y_train, fold.together, exposed=fold.exposed
         )
         fitted = budget.read_clock()
         said = measuring.predict_rows(

@@ -108,7 +108,7 @@ def _find_candidates(
     """Return the columns and sets with the most groups first, and then stretches of the file."""
     columns = {
         name: seen
-        for name, seen in role_columns.parse_columns(table, schema.target).items()
+        for name, seen in role_columns.parse_columns(table, schema).items()
         if seen.column.kind != "date" and seen.column.n_distinct * _ROWS_EACH <= seen.n_present
     }
     codes = {name: roles.number_groups(table, (name,)) for name in columns}

@@ -165,7 +165,8 @@ def _make_notes(training_rows: int) -> list[str]:
 def _find_inner_estimator(model: Any) -> Any:
     """Return the estimator inside a TableModel, pipeline or search."""
     if isinstance(model, tables.TableModel):
-        return _find_inner_estimator(vars(model).get("estimator_", model.estimator))
+        fitted = vars(model).get("estimator_", model.estimator)
+        return _find_inner_estimator(tables.strip_exposure(fitted))
     if isinstance(model, Pipeline):
         return _find_inner_estimator(model.steps[-1][1])
     held = (getattr(model, "__dict__", {}).get(name) for name in _FITTED_INSIDE)

@@ -96,6 +96,7 @@ ROOMS = {  # beside the public estimators
     "optimize.optimum": "Optimum",
     "regression.process_mean": "Slopes",
     "regression.process_model": "Targets",
+    "tables.exposures": "RateRegressor",
     "trees.boosting.boosted_trees": "BoostedTrees",
     "trees.boosting.calibration": "ClassCalibration",
     "trees.boosting.levels": "LeveledColumns",

@@ -250,7 +250,7 @@ UPGRADES: dict[str, Callable[[Parts], Parts]] = {
     "tables.TableEncoder": complete(keep_missing=False),
     "tables.GroupPart": _list_group_columns,
     "tables.Schema": lambda parts: _list_groups(
-        complete(time=None, groups=(), blocks=(), missing=())(parts)
+        complete(time=None, groups=(), blocks=(), missing=(), exposure=None)(parts)
     ),
     "trees.boosting.levels.LeveledColumns": _add_order("_n_edges"),
     "trees.boosting.noise.Noise": complete(log_exposure=0.0),

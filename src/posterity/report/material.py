@@ -17,6 +17,7 @@ from posterity.arrays import Array
 from posterity.comparison.results import LEVELS
 from posterity.report import what_if
 from posterity.report.story import Story
+from posterity.tables import exposures
 
 N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
@@ -131,13 +132,22 @@ class ReportData:
         return np.linspace(start, high, max(n, int(np.ceil((high - start) / step)) + 1))
 
     def rows_of(self, columns: dict[str, Sequence[Any]]) -> pl.DataFrame:
-        """Build rows with typical values in all but the given columns, of a group not seen."""
+        """Build rows with typical values in all but the given columns, of a group not seen.
+
+        The exposure of a count is the median one.
+        """
         n = len(next(iter(columns.values())))
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
         rows = pl.DataFrame({**cells, **columns}, schema=types, strict=False)
         groups = [name for name in self.story.schema.groups if name not in cells]
-        return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in groups)
+        rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in groups)
+        exposure = self.story.schema.exposure
+        if exposure is None:
+            return rows
+        none = np.zeros(self.sample.height, dtype=np.bool_)
+        typical = np.nanmedian(exposures.read_exposures(self.sample, exposure, needed=none))
+        return rows.with_columns(pl.lit(float(typical)).alias(exposure.name))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
         """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""

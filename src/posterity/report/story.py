@@ -96,7 +96,7 @@ class Story:
         """Short name of the model, or its class."""
         if self.comparison is not None:
             return self.comparison.best.name
-        return type(self.model.estimator_).__name__
+        return type(tables.strip_exposure(self.model.estimator_)).__name__
 
     @property
     def rows_description(self) -> str:

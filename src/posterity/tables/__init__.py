@@ -4,6 +4,7 @@ from posterity.tables.answers import append_predictions
 from posterity.tables.boxes import LabelledImage, read_boxes
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder, accepts_missing
+from posterity.tables.exposures import strip_exposure, takes_exposure
 from posterity.tables.fitting import Profile
 from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
@@ -57,6 +58,8 @@ __all__ = [
     "open_source",
     "read",
     "read_boxes",
+    "strip_exposure",
+    "takes_exposure",
     "write_batches",
     "write_predictions",
 ]

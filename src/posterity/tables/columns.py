@@ -154,6 +154,9 @@ class Schema:
         The two columns with the coordinates of rows that depend on their neighbours, or none.
     missing : tuple of str
         Texts that stand for a missing value, beside the usual ones.
+    exposure : Column or None
+        The column with the exposure of each count, if the target is one of counts over different
+        exposures; it is not among the inputs.
 
     Examples
     --------
@@ -174,3 +177,4 @@ class Schema:
     groups: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    exposure: Column | None = None

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from posterity.tables import frames, looking, saying, suspecting, targets
+from posterity.tables import exposures, frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.labels import sort_labels
 from posterity.tables.looking import ParsedColumn
@@ -51,6 +51,7 @@ def infer(
     blocks: Sequence[str] = (),
     exact: Sequence[str] = (),
     missing: Sequence[str] = (),
+    exposure: str | None = None,
 ) -> Schema:
     """Infer the schema of a table.
 
@@ -77,6 +78,9 @@ def infer(
         Columns, or the target, whose labels are kept apart where they differ only by case.
     missing : sequence of str
         Texts or numbers that count as missing in every column, such as "-999".
+    exposure : str, optional
+        Column with the exposure of each count, such as policy years or hours, if the target is one
+        of counts: the rate of events in a unit of exposure is then learned.
 
     Returns
     -------
@@ -99,13 +103,18 @@ def infer(
     """
     table = frames.as_frame(frame)
     roles = Roles(
-        time, (groups,) if isinstance(groups, str) else tuple(groups or ()), tuple(blocks)
+        time, (groups,) if isinstance(groups, str) else tuple(groups or ()), tuple(blocks), exposure
     )
     wishes = _check_options(table, target, task, (number, category, date), drop, keep, roles)
     wishes = _add_reading(table, wishes, exact, missing)
     chosen, outcome, notes = targets.infer_target(
-        table, target, task, missing=wishes.missing, exact=target in wishes.exact
+        table,
+        target,
+        _require_numbers(task, roles),
+        missing=wishes.missing,
+        exact=target in wishes.exact,
     )
+    rate = exposures.infer_exposure(table[exposure], outcome, wishes.missing) if exposure else None
     found = _InferredColumns(notes=list(notes))
     for name in table.columns:
         if name != target:
@@ -125,7 +134,20 @@ def infer(
         groups=roles.groups,
         blocks=roles.blocks,
         missing=tuple(missing),
+        exposure=rate,
     )
+
+
+def _require_numbers(task: Task | None, roles: Roles) -> Task | None:
+    """Return the task: counts over an exposure are numbers."""
+    if roles.exposure is None:
+        return task
+    if task == "classification":
+        raise TableError(
+            "An exposure (--exposure) belongs to counts, which are numbers: leave out --task "
+            "classification."
+        )
+    return "regression"
 
 
 def _check_options(
@@ -197,8 +219,9 @@ def _classify_column(
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
-    if (name,) == wishes.roles.groups:
-        found.dropped.append(Dropped(name, GROUPS, final=True))
+    if name == wishes.roles.exposure or (name,) == wishes.roles.groups:
+        role = exposures.EXPOSURE if name == wishes.roles.exposure else GROUPS
+        found.dropped.append(Dropped(name, role, final=True))
         return
     seen = looking.parse_column(
         cells, wishes.kinds.get(name), missing=wishes.missing, exact=name in wishes.exact

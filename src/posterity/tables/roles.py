@@ -1,4 +1,4 @@
-"""Columns that say which rows depend on each other: time, groups and coordinates."""
+"""Columns with a role of their own: time, groups, coordinates and exposure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from posterity.arrays import Array
-from posterity.tables import dates, frames, texts
+from posterity.tables import dates, exposures, frames, texts
 from posterity.tables.columns import CellError, Column, TableError
 
 GROUPS = "it names the groups that are held out"
@@ -21,11 +21,12 @@ _BETWEEN = "\x1f"  # stands between the labels of several columns, and in no lab
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that say which rows depend on each other."""
+    """The columns that say which rows depend on each other, and over what counts were made."""
 
     time: str | None = None
     groups: tuple[str, ...] = ()
     blocks: tuple[str, ...] = ()
+    exposure: str | None = None
 
     def kept(self) -> tuple[str, ...]:
         """Return the columns that stay inputs even if they look like identifiers."""
@@ -49,6 +50,18 @@ class Roles:
                 raise TableError(f"{name!r} is the target, so it cannot order or group the rows.")
             if name in drop and (name not in self.groups or len(self.groups) == 1):
                 raise TableError(f"Column {name!r} orders or groups the rows; do not drop it.")
+        self._check_exposure(table, (*named, *drop, target))
+
+    def _check_exposure(self, table: pl.DataFrame, others: Sequence[str]) -> None:
+        """Refuse an exposure that does not exist or is said to be something else, too."""
+        if self.exposure is None:
+            return
+        frames.require_columns(table, (self.exposure,))
+        if self.exposure in others:
+            raise TableError(
+                f"Column {self.exposure!r} is the exposure of the counts, so it cannot be the "
+                "target, order or group the rows, or be dropped."
+            )
 
     def check_kind(self, column: Column) -> None:
         """Refuse a time or a coordinate that cannot be read as a date or a number."""
@@ -121,7 +134,9 @@ def number_groups(rows: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.intp
     return codes
 
 
-def fit_with_groups(estimator: Any, X: Any, y: Any, groups: ArrayLike | None) -> Any:
+def fit_with_groups(
+    estimator: Any, X: Any, y: Any, groups: ArrayLike | None, *, exposed: bool = False
+) -> Any:
     """Fit a copy of an estimator, and tell it the group of each row if it asks for groups.
 
     Estimators that judge themselves by rows which they leave out, such as forests and boosted
@@ -135,6 +150,9 @@ def fit_with_groups(estimator: Any, X: Any, y: Any, groups: ArrayLike | None) ->
         Training rows and their targets.
     groups : array-like of shape (N,), optional
         Group of each row; None if rows do not depend on each other.
+    exposed : bool, default=False
+        Whether the last column of X is the exposure of the counts in y. The fitted estimator then
+        takes it as the last column of new rows, too.
 
     Examples
     --------
@@ -152,7 +170,10 @@ def fit_with_groups(estimator: Any, X: Any, y: Any, groups: ArrayLike | None) ->
     """
     name = find_groups_parameter(estimator)
     given = {} if groups is None or name is None else {name: groups}
-    return clone(estimator).fit(X, y, **given)
+    if exposed and not exposures.takes_exposure(estimator):
+        raise TableError(f"{type(estimator).__name__} {exposures.NEEDS_EXPOSURE}")
+    chosen = exposures.RateRegressor(estimator) if exposed else estimator
+    return clone(chosen).fit(X, y, **given)
 
 
 def find_groups_parameter(estimator: Any) -> str | None:

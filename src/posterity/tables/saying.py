@@ -69,6 +69,11 @@ def _describe_target(schema: Schema, n_rows: int) -> str:
     without = f", {missing:,} more without a target {verb} excluded" if missing else ""
     on = f"on {n_rows - missing:,} rows{without}"
     if schema.task == "regression":
+        if schema.exposure is not None:
+            return (
+                f"The target {schema.target!r} is a count over the exposure in "
+                f"{schema.exposure.name!r}: regression of the rate {on}."
+            )
         change = "--task classification to change"
         return f"The target {schema.target!r} is a number: regression {on} ({change})."
     n = len(schema.classes)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import models, validation
 from posterity.arrays import Array
-from posterity.tables import frames, inferring, texts
+from posterity.tables import exposures, frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
@@ -48,7 +48,7 @@ class TableModel(BaseEstimator):
     groups_ : GroupPart or None
         Fitted encoder of the group, for the view "groups".
     estimator_ : estimator
-        Fitted estimator of the encoded inputs.
+        Fitted estimator of the encoded inputs, and of the exposure as last column if there is one.
     labels_ : tuple of str
         Class labels as text, in the order of probabilities; empty for regression.
     classes_ : ndarray of shape (C,)
@@ -133,9 +133,10 @@ class TableModel(BaseEstimator):
         self.groups_ = self._fit_groups(rows)
         self.estimator_ = fit_with_groups(
             self.estimator,
-            self._append_groups(X, rows),
+            self._append_roles(X, rows),
             y_train,
             self._find_groups(table, groups, has_target),
+            exposed=self.schema_.exposure is not None,
         )
         return self
 
@@ -168,13 +169,16 @@ class TableModel(BaseEstimator):
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""
         check_is_fitted(self, "encoder_")
-        return self._append_groups(self.encoder_.transform(frame), frame)
+        return self._append_roles(self.encoder_.transform(frame), frame)
 
-    def _append_groups(self, X: Array, frame: Any) -> Array:
-        """Append the number of the group of each row, if the estimator sees it."""
-        if self.groups_ is None:
-            return X
-        return np.column_stack([X, self.groups_.encode(frames.as_frame(frame))])
+    def _append_roles(self, X: Array, frame: Any) -> Array:
+        """Append the number of the group of each row, or its exposure, if the estimator sees it."""
+        columns = [X]
+        if self.groups_ is not None:
+            columns.append(self.groups_.encode(frames.as_frame(frame)))
+        if self.schema_.exposure is not None:
+            columns.append(exposures.read_exposures(frames.as_frame(frame), self.schema_.exposure))
+        return X if len(columns) == 1 else np.column_stack(columns)
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the targets of a table, and which rows have one.

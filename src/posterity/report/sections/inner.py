@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels
+from posterity import kernels, tables
 from posterity.arrays import Array
 from posterity.report import numbers
 from posterity.report.material import ReportData
@@ -21,7 +21,8 @@ def model_table(material: ReportData) -> Table | None:
     """Return the fitted parameters, one row per encoded column; None if there are none."""
     model = material.story.model
     names = [str(name) for name in model.encoder_.get_feature_names_out()]
-    return _length_scales(model.estimator_, names) or _gains(model.estimator_, names)
+    estimator = tables.strip_exposure(model.estimator_)
+    return _length_scales(estimator, names) or _gains(estimator, names)
 
 
 def length_scales(kernel: Any, n_columns: int) -> list[Array]:

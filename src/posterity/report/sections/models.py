@@ -11,7 +11,7 @@ from posterity.report.sections.blocks import Card, Cards, Section
 from posterity.report.story import Story
 
 _BASELINES = {
-    "mean": "the same Student-t for every row, around the mean of the targets",
+    "mean": "the same distribution for every row, around the mean of the targets",
     "frequencies": "the class frequencies for every row",
     "sklearn-linear": "scikit-learn's linear regression with normal noise",
     "sklearn-logistic": "scikit-learn's logistic regression",

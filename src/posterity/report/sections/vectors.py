@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import tables
 from posterity.report import numbers
 from posterity.report.material import ReportData
 from posterity.report.sections import cells
@@ -55,7 +56,7 @@ def find_training_rows(material: ReportData) -> NDArray[np.intp] | None:
     vectors are compared with the rows of the frame; None if they differ.
     """
     story = material.story
-    estimator: Any = story.model.estimator_
+    estimator: Any = tables.strip_exposure(story.model.estimator_)
     vectors = getattr(estimator, "relevance_vectors_", None)
     places = getattr(estimator, "relevance_", None)
     if vectors is None or places is None:
@@ -64,5 +65,5 @@ def find_training_rows(material: ReportData) -> NDArray[np.intp] | None:
     if len(with_target) != story.model.n_rows_ or places.max(initial=-1) >= len(with_target):
         return None
     rows = with_target[places]
-    X = story.model.encode_inputs(story.frame[rows])
+    X = story.model.encoder_.transform(story.frame[rows])
     return rows if np.allclose(X, vectors, rtol=_SAME, atol=_SAME) else None

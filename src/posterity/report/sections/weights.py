@@ -72,7 +72,7 @@ def find_weights(model: tables.TableModel) -> EncodedWeights | None:
     The weights of the levels of a category are only determined up to a constant that the intercept
     takes back, so they are given as differences from their mean.
     """
-    estimator: Any = model.estimator_
+    estimator: Any = tables.strip_exposure(model.estimator_)
     names = tuple(str(name) for name in model.encoder_.get_feature_names_out())
     coef = getattr(estimator, "coef_", None)
     if coef is None or np.ndim(coef) > 2 or np.shape(coef)[-1] != len(names):
@@ -178,7 +178,8 @@ def _name_sum(material: ReportData) -> str:
     if not material.story.is_regression:
         classes = material.story.held_out.classes
         return f"the activation of {classes[1] if len(classes) == 2 else 'each class'}"
-    likelihood = getattr(material.story.model.estimator_, "likelihood_", None)
+    estimator = tables.strip_exposure(material.story.model.estimator_)
+    likelihood = getattr(estimator, "likelihood_", None)
     predicted = f"the predicted {material.story.schema.target}"
     is_log = isinstance(likelihood, _OF_LOGARITHMS)
     return f"the logarithm of {predicted}" if is_log else predicted

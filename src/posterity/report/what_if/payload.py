@@ -43,6 +43,11 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Json | No
         return NoPanel(
             f"The model uses the group of a row ({names}), for which the panel has no control."
         )
+    if model.schema_.exposure is not None:
+        return NoPanel(
+            f"The model uses the exposure of a count ({model.schema_.exposure.name!r}), for which "
+            "the panel has no control."
+        )
     try:
         found = pack_estimator(model.estimator_)
         controls = inputs.pack_controls(model)
