@@ -29,5 +29,5 @@ BENCHMARKS = (
     *("saving", "command", "choosing", "vision_body_parts", "vision_surfaces", "vision_pose"),
     *("vision_walking", "vision_segmentation", "vision_patches", "vision_tracks"),
     *("vision_boosting", "vision_faces", "vision_odd_files", "vision_pedestrians"),
-    *("dask_peers", "dask_rows", "dask_scaling"),
+    *("dask_peers", "dask_rows", "dask_scaling", "durations"),
 )

@@ -1,21 +1,24 @@
 """``posterity compare``: rank models of a table by cross-validation."""
 
 import dataclasses
+import math
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from posterity import comparison, persistence, progress, report
-from posterity.cli import held_out, outputs, scores, table_input, two_classes
+from posterity.cli import amounts, held_out, outputs, scores, table_input, two_classes
 from posterity.cli.voice import OutputPrinter
+from posterity.comparison import durations
 
 if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 
+_NOTICED = 10.0  # seconds from which a person wants to know before
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
 Table: TypeAlias = "table_input.TableInMemory | spread_input.DaskTable"
@@ -52,7 +55,7 @@ def run(plan: CompareRequest, voice: OutputPrinter) -> None:
     for path in written:
         outputs.check_output_file(path, force=plan.force, inputs=(plan.request.path,))
     with table_input.open_table(plan.request, voice, folds=plan.folds) as table:
-        found = _compare(plan, table)
+        found = _compare(plan, table, voice)
     _print_ranking(found, voice)
     persistence.save(found.winner, plan.save)
     report.write(plan.report, _build_story(plan, table, found))
@@ -64,10 +67,12 @@ def run(plan: CompareRequest, voice: OutputPrinter) -> None:
     voice.give(_build_json(plan, table, found))
 
 
-def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
+def _compare(plan: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
     names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
     seed = plan.request.seed
     chosen = (*table.baselines(seed), *table.candidates(names, seed))
+    if plan.request.dask is None:
+        voice.say(*_announce_time(plan, table, [one.name for one in chosen]))
     shown = _show_progress_bar if plan.request.dask is None else _print_model_names
     with shown() as tell:
         return table.compare_candidates(
@@ -79,6 +84,20 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
             prefer=plan.prefer,
             flagging=plan.flagging,
         )
+
+
+def _announce_time(plan: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence that says how long a comparison takes, if a person would notice."""
+    seconds = durations.estimate_seconds(
+        table.schema.task,
+        names,
+        len(table.frame),
+        len(table.schema.inputs),
+        n_classes=len(table.schema.classes),
+        folds=plan.folds,
+    )
+    if _NOTICED < seconds < (plan.budget or math.inf):
+        yield f"This will take about {amounts.round_duration(seconds)}; --budget limits it."
 
 
 @contextmanager
