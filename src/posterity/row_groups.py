@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class RowGroups:
     number: NDArray[np.intp]  # (N,), the group of each row
 
     @classmethod
-    def of_equal(cls, rows: Array) -> RowGroups:
+    def of_equal(cls, rows: NDArray[Any]) -> RowGroups:
         """Find equal rows of (N, D), or equal values of (N,); groups are sorted by their values."""
         _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         return cls(first, number.reshape(-1))
