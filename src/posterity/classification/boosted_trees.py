@@ -16,7 +16,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, enc
 from posterity.classification.staged import StagedClassifier
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.models.boosting_plan import BoostedRows
+from posterity.models.boosted_rows import BoostedRows
 from posterity.trees.boosting import calibration, class_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 
@@ -323,7 +323,6 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
         self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None
-        self.n_members_ = found.trees.n_members
         self._adopt_trees(found.trees, found.n_rounds)
         self._judge_held_out(found.held_out_latents, codes, table)
         return self

@@ -14,7 +14,7 @@ from posterity import distributions, likelihoods, models, trees, validation
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.models.boosting_plan import BoostedRows
+from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -260,7 +260,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             How often each row counts: an integer weight equals repeating the row.
         groups : array-like of shape (N,), optional
             Group of each row, such as the person who was measured. A member leaves out all rows of
-            a group or none.
+            a group or none. Without groups, copies of a row are one.
         activation : array-like of shape (N,), optional
             Latent values at which the trees start. They are not part of the model: add them to
             ``activation(X)`` of new rows.
@@ -379,6 +379,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             self.likelihood,
             table.weights,
             table.folds,
+            table.groups,
             plan,
             start.rng,
             start.point,
@@ -390,7 +391,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         self.splits_, self.stop_reason_ = found.family, found.stop_reason
         self.spread_trees_, self.noise_ = found.spread, found.noise
         self.validation_scores_ = found.scores if len(found.scores) else None
-        self.n_members_ = found.location.n_members
         self._adopt_trees(found.location, found.n_rounds)
         out = np.isfinite(found.held_out_log_prob)
         weights, own = table.weights[out], found.held_out_log_prob[out]
