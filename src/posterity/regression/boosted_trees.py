@@ -126,7 +126,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         Mean log density of the targets of left-out rows for the constant, and after each round,
         under noise that is the same for all rows.
     oob_log_score_ : float
-        Mean log density of the targets of left-out rows after calibration; NaN without any.
+        Mean log density of the targets of left-out rows after calibration, with what the mean of
+        members gains over the one that left a row out; NaN without any.
     oob_log_prob_ : array of shape (N,)
         The same for each row; NaN where no member left it out.
     oob_prediction_ : array of shape (N,)

@@ -118,7 +118,8 @@ def fit_boosted_numbers(
     family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
     out, n_members = np.isfinite(a), found.trees[0].n_members
-    spread, eta, noise = None, None, Noise(targets.training.likelihood, 0.0, 0.0)
+    spread, eta, noise = None, None, Noise(targets.training.likelihood)
+    log_prob = np.full(len(y), np.nan)
     if out.any():
         held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
         if held.has_spread and len(np.unique(groups[out])) >= _LEAST_ROWS:
@@ -137,9 +138,10 @@ def fit_boosted_numbers(
                 spread, eta = second.trees[0], second.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
-        noise = held.calibrate(eta, other, open_variance, n_members)
-        noise = replace(noise, log_exposure=exposed_counts.find_typical(y[out], weights[out]))
-    log_prob = _score_rows(noise, y, a, v, eta)
+        found_noise = held.calibrate(eta, other, open_variance, n_members)
+        log_exposure = exposed_counts.find_typical(y[out], weights[out])
+        noise = replace(found_noise.noise, log_exposure=log_exposure)
+        log_prob = found_noise.score(y, a, v, eta)
     return BoostedNumbers(
         family,
         found.trees[0],
@@ -191,15 +193,3 @@ def _choose_spread_folds(
     drawn, own = np.full(len(folds), NO_FOLD), RowGroups.of_equal(groups[out]).number
     drawn[out] = FoldPlan.choose(len(own), _SPREAD_FOLDS).draw(np.zeros(len(own)), own, rng)
     return drawn
-
-
-def _score_rows(noise: Noise, y: Array, a: Array, v: Array, eta: Array | None) -> Array:
-    """Log-probability of targets by members that left them out, NaN where none did."""
-    log_prob = np.full(len(y), np.nan)
-    known = np.isfinite(a) if eta is None else np.isfinite(a) & np.isfinite(eta)
-    if known.any():
-        counts, log_exposure = exposed_counts.separate(y[known], 0.0)
-        own = None if eta is None else eta[known]
-        dist = noise.predict(a[known], v[known], own, log_exposure=log_exposure)
-        log_prob[known] = dist.log_prob(counts)
-    return log_prob
