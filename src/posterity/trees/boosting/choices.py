@@ -56,6 +56,20 @@ class FoldPlan:
         return np.where(folds < self.n_members, folds, NO_FOLD)
 
 
+def draw_second_folds(
+    folds: NDArray[np.int64],
+    groups: NDArray[np.signedinteger[Any]],
+    share: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64] | None:
+    """The next member for a share of the groups that each leaves out; of three members or more."""
+    n_members = int(np.max(folds)) + 1
+    if n_members < 3:
+        return None
+    chosen = (folds != NO_FOLD) & (rng.random(int(groups.max()) + 1) < share)[groups]
+    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
+
+
 def choose_rate(n_rows: float, n_rounds: int) -> float:
     """A learning rate with which so many rounds reach, and that many rows bear."""
     by_rows = 0.08 * (max(n_rows, 100.0) / 1000.0) ** 0.2

@@ -194,8 +194,8 @@ class HeldOutNoise:
         if not own.names:
             one, mean = (rows.measure_excess(own, n) for n in (1, n_members))
             gain = 0.5 * float(np.log((1.0 + one) / (1.0 + mean)))
-            noises = (Noise(own, shift, excess * per_open) for excess in (mean, one))
-            return CalibratedNoise(*noises, gain)
+            about_mean, about_one = (Noise(own, shift, x * per_open) for x in (mean, one))
+            return CalibratedNoise(about_mean, about_one, gain)
         lost, single = rows.measure_loss(own, open_variance), Noise(own, shift)
         share = 1.0 / n_members if np.isfinite(rows.second).any() else 1.0
         power = rows.find_power(own) if self.has_spread else 0.0

@@ -13,7 +13,7 @@ from posterity.likelihoods import exposed_counts
 from posterity.row_groups import RowGroups
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.choices import FoldPlan
+from posterity.trees.boosting.choices import FoldPlan, draw_second_folds
 from posterity.trees.boosting.level_tests import LeveledRows
 from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import NO_FOLD, StartingPoint, cross_fit
@@ -112,7 +112,7 @@ def fit_boosted_numbers(
         replace(plan, leaves_own_target_out=False),
         of_location,
         start,
-        _draw_second_folds(folds, groups, of_location) if share_rows else None,
+        draw_second_folds(folds, groups, _SHARED, of_location) if share_rows else None,
         levels,
     )
     family = found.family
@@ -168,17 +168,6 @@ def _plan_spread(plan: BoostingPlan) -> BoostingPlan:
         leaves_own_target_out=False,
         patience=None if plan.patience is None else round(4.0 / rate),
     )
-
-
-def _draw_second_folds(
-    folds: NDArray[np.int64], groups: NDArray[np.int32], rng: np.random.Generator
-) -> NDArray[np.int64] | None:
-    """The next member for some of the groups that each leaves out; of three members or more."""
-    n_members = int(np.max(folds)) + 1
-    if n_members < 3:
-        return None
-    chosen = (folds != NO_FOLD) & (rng.random(int(groups.max()) + 1) < _SHARED)[groups]
-    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
 
 
 def _choose_spread_folds(
