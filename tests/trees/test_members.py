@@ -152,6 +152,17 @@ def test_folds_hold_a_share_of_every_class_and_whole_groups():
     assert (none == members.NO_FOLD).all()
 
 
+def test_second_members_leave_out_whole_groups():
+    groups = np.repeat(np.arange(50), 4)
+    folds = (np.arange(50) % 5)[groups]
+    second = choices.draw_second_folds(folds, groups, 0.5, np.random.default_rng(0))
+    assert (second.reshape(50, 4) == second[::4, None]).all()
+    shared = second != members.NO_FOLD
+    assert 10 < shared[::4].sum() < 40
+    np.testing.assert_array_equal(second[shared], (folds[shared] + 1) % 5)
+    assert choices.draw_second_folds(folds % 2, groups, 0.5, np.random.default_rng(0)) is None
+
+
 # Calibration
 
 

@@ -88,7 +88,7 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class CalibratedNoise:
-    """The noise about the mean of members, and what rows that one member left out say of it.
+    """The noise about the mean of members, and about one of them, by rows that it left out.
 
     Under the noise about their mean, single members would score too low: they are further from
     targets. They score under their own noise, and what the mean gains is added. A variance that
