@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,25 @@ class RowGroups:
     def n_groups(self) -> int:
         """Number G of different rows."""
         return len(self.first)
+
+    @classmethod
+    def of_equal_keys(cls, n_rows: int, keys: Iterable[NDArray[Any]]) -> RowGroups:
+        """Find rows that are equal in every key (N,); groups are sorted by these keys.
+
+        Keys are not looked at once all rows differ.
+
+        Examples
+        --------
+        >>> RowGroups.of_equal_keys(3, [np.array([1, 0, 1]), np.array([5, 7, 5])]).number
+        array([1, 0, 1])
+        """
+        found = cls(np.zeros(1, dtype=np.intp), np.zeros(n_rows, dtype=np.intp))
+        for key in keys:
+            if found.n_groups == n_rows:
+                break
+            own = cls.of_equal(key)
+            found = cls.of_equal(found.number * own.n_groups + own.number)
+        return found
 
     def by_appearance(self) -> RowGroups:
         """Return the same groups in the order of their first rows."""
