@@ -177,7 +177,7 @@ def compare_runs(
         for key in first
         if key.startswith(f"{name}/0/")
     ]
-    return [
+    rows = [
         {
             "contender": f"{name}, {part}",
             "estimator": name,
@@ -188,6 +188,8 @@ def compare_runs(
         }
         for name, part in parts
     ]
+    largest = {"between_kernels": "kernels", "between_orders_of_columns": "columns"}
+    return [row | {name: max(row[of]) for name, of in largest.items()} for row in rows]
 
 
 def measure(names: Sequence[str], n_sets: int, folder: Path, console: Console) -> dict[str, Any]:
