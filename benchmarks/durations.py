@@ -27,8 +27,8 @@ MANY_CLASSES, CLASS_ROWS, CLASS_COLUMNS = 10, 2_000, 20
 LIMIT, SEED = 20.0, 0
 NOTE = (
     "CPU seconds of a default fit and MiB that it adds at its peak, with one thread, without "
-    "compiling. Targets depend on three columns, smoothly and by steps; amounts and counts have the "
-    "same mean. A dash: the model is not compared on such a table by default, or took more than "
+    "compiling. Targets depend on three columns, smoothly and by steps; amounts and counts have "
+    "the same mean. A dash: the model is not compared on such a table by default, or took more than "
     f"{LIMIT:.0f} s on a smaller one."
 )
 
@@ -56,7 +56,7 @@ def run(options: Options) -> None:
 
 
 def _list_members() -> list[comparison.Member]:
-    """Every model that is compared on some table without being asked for, but for time or groups."""
+    """Every model that some table is compared with by default, but for those of time or groups."""
     every = (*comparison.family("regression"), *comparison.family("classification"))
     return [one for one in every if one.usual_rows and one.role is None]
 

@@ -13,6 +13,7 @@ from posterity import tables
 from posterity.arrays import Array
 
 _REFERENCE_RUNS = 5
+_BESIDES = 4.0  # seconds for imports, the importance of inputs and the report
 _RACE_FOLDS, _RACED = 2, 1.0  # folds of models that take longer than this many seconds a fold
 
 
@@ -50,7 +51,7 @@ def estimate_seconds(
     ]
     if not of_fold:
         return 0.0
-    raced = sum(s * (folds if s < _RACED else _RACE_FOLDS) for s in of_fold)
+    raced = sum(s * (folds if s < _RACED else _RACE_FOLDS) for s in of_fold) + speed * _BESIDES
     slowest = max(of_fold)
     return raced + slowest * (folds - _RACE_FOLDS) * (slowest >= _RACED) + slowest
 
