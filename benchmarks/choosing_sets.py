@@ -186,8 +186,8 @@ _MATTER, _SUM, _WIDE = (
     "Nearly a sum of effects?",
     "Fewer rows than columns?",
 )
-_STEPS, _MANY, _LARGE = "Steps, gaps, odd scales?", "Many classes?", "Above 20,000 rows?"
-_SMALL, _SMOOTH = "a small file?", "Any smooth shape,"
+_OTHER = "Any other table: steps, gaps,"
+_SMALL, _SMOOTH = "a small file?", "smooth in every column?"
 _WORDS = "all columns are categories"
 _NUMBER: tables.Task = "regression"
 _CLASS: tables.Task = "classification"
@@ -210,12 +210,12 @@ PROBLEMS = (
     Problem("wine", _CLASS, _SUM, lambda: _known(peers.load_wine)),
     Problem("breast cancer", _CLASS, _SUM, lambda: _known(peers.load_breast_cancer)),
     Problem("all columns matter", _CLASS, _WIDE, all_matter_of_classes),
-    Problem("thresholds", _NUMBER, _STEPS, thresholds),
-    Problem("thresholds", _CLASS, _STEPS, thresholds_of_classes),
-    Problem("digits", _CLASS, _MANY, lambda: _known(peers.load_digits), also=("process",)),
-    Problem("clusters", _CLASS, _LARGE, clusters),
+    Problem("thresholds", _NUMBER, _OTHER, thresholds),
+    Problem("thresholds", _CLASS, _OTHER, thresholds_of_classes),
+    Problem("digits", _CLASS, _OTHER, lambda: _known(peers.load_digits), also=("process",)),
+    Problem("clusters", _CLASS, _OTHER, clusters),
     Problem(
-        "Friedman's first", _NUMBER, _LARGE,
+        "Friedman's first", _NUMBER, _OTHER,
         lambda: _drawn(datasets.friedman1(30_000, random_state=SEED)),
         also=("process-ard",),
     ),

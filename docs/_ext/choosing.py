@@ -60,17 +60,12 @@ QUESTIONS = (
         (Leaf("BayesianLogisticRegression", "with features=: curves, too", "classification"),),
     ),
     Question(
-        ("Steps, gaps, odd scales?", "Many classes?", "Above 20,000 rows?"),
-        (Leaf("RandomForestRegressor", "any scale of the columns", "trees"),),
-        (Leaf("RandomForestClassifier", "any scale of the columns", "trees"),),
-    ),
-    Question(
         ("Must it predict fast, from", "a small file?"),
         (Leaf("RelevanceVectorRegressor", "few rows kept", "sparse"),),
         (Leaf("RelevanceVectorClassifier", "few rows kept", "sparse"),),
     ),
     Question(
-        ("Any smooth shape,", "and sure only near the rows"),
+        ("Fewer than 200 rows, or", "smooth in every column?"),
         (Leaf("GaussianProcessRegressor", "above 2,000: inducing_points=", "gaussian_processes"),),
         (
             Leaf(
@@ -80,6 +75,11 @@ QUESTIONS = (
                 "gaussian-processes",
             ),
         ),
+    ),
+    Question(
+        ("Any other table: steps, gaps,", "mixed columns, many classes"),
+        (Leaf("BoostedTreesRegressor", "any scale and kind of columns", "trees"),),
+        (Leaf("BoostedTreesClassifier", "any scale and kind of columns", "trees"),),
         last=True,
     ),
 )

@@ -1,6 +1,7 @@
 """Time that may be spent, and how it ends."""
 
 import signal
+import sys
 import threading
 import time
 
@@ -48,6 +49,25 @@ def test_an_alarm_that_was_lost_comes_again(monkeypatch):
     with pytest.raises(budget.OutOfTime), budget.limit_time(0.05):
         deaf()
     assert heard == [1]
+
+
+def test_an_alarm_that_a_destructor_loses_is_not_reported(monkeypatch, capfd):
+    monkeypatch.setattr(budget, "_AGAIN", 0.05)
+
+    class Slow:
+        def __del__(self):
+            busy(30.0)
+
+    def drop():
+        slow = Slow()
+        del slow
+        busy(30.0)
+
+    hook = sys.unraisablehook
+    with pytest.raises(budget.OutOfTime), budget.limit_time(0.05):
+        drop()
+    assert capfd.readouterr().err == ""
+    assert sys.unraisablehook is hook
 
 
 def test_afterwards_alarms_are_as_before():

@@ -1,13 +1,15 @@
 """Time limits: measure the remaining time and stop a fit that exceeds it."""
 
 import contextlib
+import functools
 import math
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 _AGAIN = 0.5  # seconds; repeated because an exception raised in a destructor is lost
 
@@ -48,13 +50,15 @@ def limit_time(seconds: float) -> Iterator[None]:
     if seconds == math.inf or not _has_alarm():
         yield
         return
-    before = signal.signal(signal.SIGALRM, _raise_out_of_time)
+    before, hook = signal.signal(signal.SIGALRM, _raise_out_of_time), sys.unraisablehook
+    sys.unraisablehook = functools.partial(_report_unless_out_of_time, hook)
     try:
         signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before or signal.SIG_DFL)
+        sys.unraisablehook = hook
 
 
 def _has_alarm() -> bool:
@@ -62,6 +66,12 @@ def _has_alarm() -> bool:
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         return False
     return signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+
+
+def _report_unless_out_of_time(hook: Callable[[Any], Any], lost: Any) -> None:
+    """Print nothing of a time limit that is reached in a destructor; it is raised again."""
+    if lost.exc_type is not OutOfTime:
+        hook(lost)
 
 
 def _raise_out_of_time(number: int, frame: FrameType | None) -> None:
