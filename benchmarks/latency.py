@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from threadpoolctl import threadpool_limits
 
 import posterity
 from benchmarks import friedman, machine, report
 from benchmarks.cases import Array, Size
 from benchmarks.options import Options
+from posterity import tables
 
 SIZE = Size(10_000, 20, 1_000)
 POINTS = 200
@@ -44,7 +46,7 @@ NOTE = (
 )
 
 
-def measure(model: Any, queries: Array, calls: int = 300) -> dict[str, float]:
+def measure(model: Any, queries: Array | pl.DataFrame, calls: int = 300) -> dict[str, float]:
     """The milliseconds of a call with one row and with all, and the file.
 
     Examples
@@ -79,6 +81,13 @@ def _time_calls(call: Callable[[], Any], count: int) -> float:
     return 1e3 * float(np.median(taken))
 
 
+def fit_table(X: Array, y: Array) -> tables.TableModel:
+    """A linear model behind the encoder of raw tables."""
+    table = pl.DataFrame(X).with_columns(y=y)
+    schema = tables.infer(table, "y")
+    return tables.TableModel(posterity.BayesianLinearRegression(), schema).fit(table)
+
+
 def run(options: Options) -> None:
     """Fit every model once, measure it and write the tables."""
     size = SIZE.tenth() if options.quick else SIZE
@@ -88,7 +97,9 @@ def run(options: Options) -> None:
         y = data.y > np.median(data.y) if "Classifier" in name or "Logistic" in name else data.y
         with threadpool_limits(limits=1):
             runs.append({"contender": name, **measure(build().fit(data.X, y), data.X_test)})
-        options.console.print(runs[-1])
+    with threadpool_limits(limits=1):
+        numbers = measure(fit_table(data.X, data.y), pl.DataFrame(data.X_test))
+        runs.insert(1, {"contender": "the same in a TableModel", **numbers})
     result = {
         "benchmark": "latency",
         "title": "One row, a thousand rows, and the file",
