@@ -84,8 +84,9 @@ def test_no_sentence_is_listed_that_is_made_where_it_is_said():
 
 
 def test_every_category_of_the_package_is_on_the_page():
-    classes = (n for tree in trees().values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef))
-    own = {n.name for n in classes if n.name.endswith("Warning")}
+    nodes = (node for tree in trees().values() for node in ast.walk(tree))
+    classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    own = {name for name in classes if name.endswith("Warning")}
     assert len(own) > 3
     assert {name for name in own if f"| `{name}` |" not in PAGE} == set()
 
