@@ -15,7 +15,15 @@ TIMES = (
 MEMORY = ("peak_mib", "fit_peak_mib", "absolute_peak_mib")
 SPEED = (
     *TIMES,
-    *("times_floor", "matrices", "wall_s", "complete_wall_s", "matrix_s", "rows_per_s"),
+    *(
+        "rows_1000_ms",
+        "times_floor",
+        "matrices",
+        "wall_s",
+        "complete_wall_s",
+        "matrix_s",
+        "rows_per_s",
+    ),
     *("mb_per_s", *MEMORY, "gigabytes", "teraflops", "tflops", "extra_memory_of_matrix"),
     *("file_bytes", "pickle_mb", "rows_inside"),
     *("passes", "worker_peak_mib", "received_kib", "sent_kib", "made_share"),
@@ -36,6 +44,12 @@ HIDDEN = (
     ),
 )
 _FURTHER = {
+    "rows_1000_ms": "1,000 rows, ms",
+    "site_variance": "variance of sites",
+    "variety_variance": "of varieties",
+    "slope_variance": "of slopes",
+    "residual_variance": "residual",
+    "intercept_difference": "largest difference of an intercept",
     "peak_mib": "memory, MiB",
     "fit_peak_mib": "memory, MiB",
     "wall_s": "whole process, s",

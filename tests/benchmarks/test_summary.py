@@ -13,7 +13,7 @@ from support.for_each import for_each
 DOCS = summary.README.parent / "docs"
 DIRECTIVE = re.compile(r"^```\{results\} (\w+)\n:show: (\w+)\n```$", re.M)
 PAGES = {"performance": "speed", "accuracy": "accuracy"}
-SHOWS = PAGES | {"choosing": "accuracy"}
+SHOWS = PAGES | {"choosing": "accuracy", "groups": "accuracy"}
 SHOWN = {page: DIRECTIVE.findall((DOCS / f"{page}.md").read_text("utf-8")) for page in SHOWS}
 
 
