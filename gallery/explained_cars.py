@@ -38,7 +38,7 @@ cars_at = np.array([np.mean(model.predict_interval(rows, coverage=0.9), axis=1) 
 
 with displays.style():
     blue, sky, grey = (displays.COLORS[name] for name in ("blue", "sky", "grey"))
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.9))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.4, 3.9))
     drops = [one.drop for one in found]
     reach = [[one.drop - one.low, one.high - one.drop] for one in found]
     left.errorbar(drops, range(len(found)), xerr=np.transpose(reach), fmt="o", color=blue)

@@ -28,7 +28,7 @@ shown = {
 }
 
 with displays.style():
-    figure, axes = plt.subplots(1, 2, figsize=(12, 4.2), sharey=True)
+    figure, axes = plt.subplots(1, 2, figsize=(11.4, 4.2), sharey=True)
     for ax, (title, kernel) in zip(axes, shown.items(), strict=True):
         model = GaussianProcessRegressor(kernel, random_state=0)
         model.fit(known[["years"]], known["temp_max"])
@@ -41,6 +41,7 @@ with displays.style():
         ax.plot(known["date"], known["temp_max"], "o", ms=2.5, color=black, label="known")
         orange = displays.COLORS["orange"]
         ax.plot(later["date"], later["temp_max"], "x", ms=4, color=orange, label="held out")
+        ax.set_xlabel("year")
         ax.xaxis.set_major_locator(dates.YearLocator())
         ax.xaxis.set_major_formatter(dates.DateFormatter("%Y"))
         ax.set_title(f"{title}: 90 % holds {100 * inside:.0f} %")
