@@ -6,10 +6,12 @@ early, or a tie was broken by rounding. The order of columns should not matter e
 
     python -m benchmarks.blas_kernels                                 # all, into benchmarks/results
     python -m benchmarks.blas_kernels --sets 2 StagewiseRegressor     # a rehearsal, shown only
+    python -m benchmarks.blas_kernels --answers FOLDER                # goes on where it was ended
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -134,18 +136,16 @@ def _kernels_in_use() -> set[str]:
 
 
 def run_process(
-    names: Sequence[str], n_sets: int, *, kernel: str | None = None, permuted: bool = False
+    names: Sequence[str], n_sets: int, path: Path, kernel: str, *, permuted: bool = False
 ) -> dict[str, Array]:
-    """Answers of a process that has these kernels, or those of the machine."""
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    environment |= {"OPENBLAS_CORETYPE": kernel} if kernel else {}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "answers.npz"
+    """Answers of a process that has these kernels; those of the file where there is one."""
+    environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OPENBLAS_CORETYPE": kernel}
+    if not path.exists():
         options = ["--sets", str(n_sets), "--into", str(path)]
         options += ["--permuted"] if permuted else []
         command = [sys.executable, "-m", "benchmarks.blas_kernels", *names, *options]
-        subprocess.run(command, env=environment, check=True)
-        return dict(np.load(path))
+        subprocess.run(command, env=os.environ | environment, check=True)
+    return dict(np.load(path))
 
 
 def differences(runs: Sequence[dict[str, Array]], name: str, part: str, n_sets: int) -> Array:
@@ -177,7 +177,7 @@ def compare_runs(
         for key in first
         if key.startswith(f"{name}/0/")
     ]
-    return [
+    rows = [
         {
             "contender": f"{name}, {part}",
             "estimator": name,
@@ -188,16 +188,20 @@ def compare_runs(
         }
         for name, part in parts
     ]
+    largest = {"between_kernels": "kernels", "between_orders_of_columns": "columns"}
+    return [row | {name: max(row[of]) for name, of in largest.items()} for row in rows]
 
 
-def measure(names: Sequence[str], n_sets: int, console: Console) -> dict[str, Any]:
+def measure(names: Sequence[str], n_sets: int, folder: Path, console: Console) -> dict[str, Any]:
     """Fit all estimators in one process for each kernel, and in one with other columns."""
     by_kernel: dict[str, dict[str, Array]] = {}
     for kernel in track(KERNELS, "kernels", console=console):
-        used = run_process(["PCA"], 1, kernel=kernel)["kernels"].tolist()
+        used = run_process(["PCA"], 1, folder / f"{kernel}_alone.npz", kernel)["kernels"].tolist()
         same = [run for run in by_kernel.values() if run["kernels"].tolist() == used]
-        by_kernel[kernel] = same[0] if same else run_process(names, n_sets, kernel=kernel)
-    permuted = run_process(names, n_sets, kernel=KERNELS[0], permuted=True)
+        path = folder / f"{kernel}.npz"
+        by_kernel[kernel] = same[0] if same else run_process(names, n_sets, path, kernel)
+    path = folder / "permuted.npz"
+    permuted = run_process(names, n_sets, path, KERNELS[0], permuted=True)
     return {
         "benchmark": "blas_kernels",
         "title": "Answers under five BLAS kernels, and on columns in another order",
@@ -241,6 +245,9 @@ def main(
     sets: Annotated[int, typer.Option(min=1, max=SETS)] = SETS,
     permuted: Annotated[bool, typer.Option(hidden=True)] = False,
     into: Annotated[Path | None, typer.Option(hidden=True)] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="Folder of answers, kept. None: a new one.")
+    ] = None,
 ) -> None:
     """Compare kernels and orders; only a run of all estimators on all sets is kept."""
     chosen = names or list(NAMES)
@@ -250,7 +257,9 @@ def main(
             np.savez(into, **dict(answer_sets(chosen, sets, permuted)))
         return
     options = Options(quick=len(chosen) < len(NAMES) or sets < SETS, threads=1, console=Console())
-    result = measure(chosen, sets, options.console)
+    with contextlib.ExitStack() as stack:
+        folder = answers or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        result = measure(chosen, sets, folder, options.console)
     report.publish(result, page(result), options)
 
 

@@ -6,8 +6,9 @@ is given the numbers of levels, or an indicator of each, or what CatBoost loses,
 the difference over new rows. CatBoost's numbers are normal, with a spread from five folds, or from
 20,000 rows on with the uncertainty that it learns.
 
-    python -m benchmarks.levels               # all, into benchmarks/results
-    python -m benchmarks.levels --draws 1     # a rehearsal
+    python -m benchmarks.levels                     # all, into benchmarks/results
+    python -m benchmarks.levels --most-rows 1000    # the small tables only
+    python -m benchmarks.levels --draws 1 --quick   # a rehearsal
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ DRAWS_OF_FEW, DRAWS_OF_MANY = ((1_000, 4), (25_000, 1)), ((200_000, 1),)  # rows
 LEVELS = (2, 20, 200)
 EFFECTS = ("own effects", "slopes", "none")
 CATEGORY = 4
+OURS = "posterity, categories"
 MANY_ROWS = 20_000
 TREES = {"classes": BoostedTreesClassifier, "numbers": BoostedTreesRegressor}
 
@@ -54,9 +56,9 @@ def list_contenders(task: str, n_rows: int) -> dict[str, Callable[[], Any]]:
     """Models by name, ours first; CatBoost where it is installed."""
     tree = partial(TREES[task], random_state=0)
     found: dict[str, Callable[[], Any]] = {
-        "categories": partial(tree, categorical_features=[CATEGORY]),
-        "numbers": tree,
-        "indicators": tree,
+        OURS: partial(tree, categorical_features=[CATEGORY]),
+        "posterity, numbers": tree,
+        "posterity, indicators": tree,
     }
     every = boosted_models.classifiers() if task == "classes" else boosted_models.regressors()
     peers = {one.name: one for one in every if one.is_here}
@@ -88,14 +90,14 @@ def measure(task: str, n: int, n_levels: int, effect: str, draws: int) -> dict[s
         X, y = draw_table(task, n + n_new, n_levels, effect, seed)
         for name, make in list_contenders(task, n).items():
             rows = X
-            if name == "indicators":
+            if name == "posterity, indicators":
                 rows = np.column_stack([X, X[:, CATEGORY:] == np.arange(n_levels)])
             model = make().fit(rows[:n], y[:n])
             found.setdefault(name, []).append(score_rows(task, model, rows[n:], y[n:]))
-            if name == "categories":
+            if name == OURS:
                 left_out.append(model.oob_log_score_)
     scores = {name: np.concatenate(own) for name, own in found.items()}
-    ours = scores.pop("categories")
+    ours = scores.pop(OURS)
     lost = {name: own - ours for name, own in scores.items()}
     return {
         "score": float(np.mean(ours)),
@@ -114,40 +116,59 @@ def list_cases(draws: int | None) -> Iterator[tuple[str, int, int, str, int]]:
 
 def page(result: dict[str, Any]) -> str:
     """Return the results as a page."""
-    names = list(dict.fromkeys(name for one in result["cases"] for name in one["lost"]))
-    heading = ["task", "rows", "levels", "effect", "log score", "left out", *names]
-    body = [
-        [
-            *(one["task"], f"{one['rows']:,}", str(one["levels"]), one["effect"]),
-            *(f"{one['score']:.4f}", f"{one['left_out']:.4f}"),
-            *(_show(one["lost"].get(name)) for name in names),
-        ]
-        for one in result["cases"]
-    ]
+    names = list(dict.fromkeys(run["contender"] for one in result["tasks"] for run in one["runs"]))
+    body = []
+    for one in result["tasks"]:
+        runs = {run["contender"]: run for run in one["runs"]}
+        ours = runs[OURS]
+        scores = [f"{ours['log_score']:.4f}", f"{ours['left_out_log_score']:.4f}"]
+        body.append([one["name"], *scores, *(_show(runs.get(name)) for name in names[1:])])
     note = " ".join((__doc__ or "").split("\n\n")[1].split())
     lines = ["# Levels of boosted trees", "", *report.provenance(result), "", note, ""]
+    heading = ["table", "log score", "left out", *names[1:]]
     return "\n".join([*lines, *report.table(heading, body), ""])
 
 
-def _show(lost: tuple[float, float] | None) -> str:
-    return "-" if lost is None else f"{lost[0]:+.4f} +- {lost[1]:.4f}"
+def _show(run: dict[str, Any] | None) -> str:
+    return "-" if run is None else f"{run['lost']:+.4f} +- {run['lost_error']:.4f}"
 
 
-def run(options: Options, draws: int | None = None) -> None:
+def describe_runs(measured: dict[str, Any]) -> list[dict[str, Any]]:
+    """Scores of each contender, and of the others what ours loses to them."""
+    ours = {"log_score": measured["score"], "left_out_log_score": measured["left_out"]}
+    others = [
+        {
+            "contender": name,
+            "log_score": ours["log_score"] + lost,
+            "lost": lost,
+            "lost_error": error,
+        }
+        for name, (lost, error) in measured["lost"].items()
+    ]
+    return [{"contender": OURS} | ours, *others]
+
+
+def run(options: Options, draws: int | None = None, most_rows: int | None = None) -> None:
     """Measure all tables, write and show the page."""
-    cases = []
+    tasks = []
     for task, rows, levels, effect, times in list_cases(draws):
         n = rows // 10 if options.quick else rows
-        case = {"task": task, "rows": n, "levels": levels, "effect": effect}
-        cases.append(case | measure(task, n, levels, effect, times))
-        options.console.print(cases[-1])
-    result = {"benchmark": "levels", **machine.describe(), "tasks": [], "cases": cases}
+        if most_rows is None or n <= most_rows:
+            runs = describe_runs(measure(task, n, levels, effect, times))
+            name = f"{task}, {n:,} rows, {levels} levels, {effect}"
+            tasks.append({"name": name, "draws": times, "runs": runs})
+            options.console.print(tasks[-1])
+    result = {"benchmark": "levels", **machine.describe(), "tasks": tasks}
     report.publish(result, page(result), options)
 
 
-def main(draws: Annotated[int | None, typer.Option(min=1)] = None) -> None:
-    """Compare categories with numbers, indicators and CatBoost; fewer draws are a rehearsal."""
-    run(Options(quick=draws is not None, threads=1, console=Console()), draws)
+def main(
+    draws: Annotated[int | None, typer.Option(min=1)] = None,
+    most_rows: Annotated[int | None, typer.Option(min=1)] = None,
+    quick: bool = False,
+) -> None:
+    """Compare categories with numbers, indicators and CatBoost; --quick is a rehearsal."""
+    run(Options(quick=quick, threads=1, console=Console()), draws, most_rows)
 
 
 if __name__ == "__main__":

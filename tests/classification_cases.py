@@ -31,9 +31,7 @@ CASES = [
     posterity.StagewiseClassifier(3, n_restarts=0, random_state=0),
     posterity.StagewiseClassifier(2, units="radial", n_restarts=0, random_state=0),
     posterity.LogitBoostClassifier(n_estimators=20),
-    posterity.BoostedTreesClassifier(
-        10, learning_rate=0.3, cv=1, bootstrap=False, random_strength=0.0, random_state=0
-    ),
+    posterity.BoostedTreesClassifier(20, random_state=0),
     posterity.LogitBoostClassifier(splits=trees.Orientations(8), n_estimators=20, n_thresholds=40),
     posterity.RandomTreeClassifier(random_state=0),
     posterity.RandomForestClassifier(10, bootstrap=False, random_state=0),

@@ -56,7 +56,7 @@ CASES = [
     posterity.RandomFernRegressor(
         10, max_depth=5, min_samples_leaf=2, bootstrap=False, random_state=0
     ),
-    posterity.BoostedTreesRegressor(20, cv=1, bootstrap=False, random_strength=0.0, random_state=0),
+    posterity.BoostedTreesRegressor(20, random_state=0),
     posterity.StagewiseRegressor(3, n_restarts=0, random_state=0),
     posterity.RelevanceVectorRegressor(),
     posterity.RelevanceVectorRegressor(

@@ -1,10 +1,21 @@
 """Rows that may be one record twice, and which ties of targets are expected."""
 
+import warnings
+
 import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity import copies
+from posterity import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
+    RelevanceVectorClassifier,
+    RelevanceVectorRegressor,
+    copies,
+    kernels,
+    likelihoods,
+)
 from posterity.row_groups import RowGroups
 
 
@@ -92,3 +103,29 @@ def test_copies_are_groups_where_none_are_named():
     assert copies.group_copies(given, X, y) is given
     assert copies.group_copies(None, X[:6], y[:6]) is None
     assert copies.group_copies(None, X, y, np.array([1.0] * 6 + [0.0] * 2)) is None
+
+
+@for_each("kind", [GaussianProcessRegressor, RelevanceVectorRegressor])
+def test_copies_do_not_lower_the_noise_of_a_likelihood_that_learns_it(kind):
+    X, y = rows(40)
+    given = {"kernel": kernels.RBF(2.0).fixed(), "likelihood": likelihoods.StudentT()}
+    once = kind(**given).fit(X, y).predict_dist(X)
+    with pytest.warns(copies.CopiedRowsWarning, match="160 of 200 rows are copies"):
+        model = kind(**given).fit(np.tile(X, (5, 1)), np.tile(y, 5))
+    np.testing.assert_allclose(model.predict_dist(X).mean(), once.mean(), rtol=1e-4)
+    np.testing.assert_allclose(model.predict_dist(X).variance(), once.variance(), rtol=1e-3)
+
+
+@for_each("kind", [GaussianProcessClassifier, KernelLogisticRegression, RelevanceVectorClassifier])
+def test_classifiers_warn_of_copies_and_not_of_weights(kind):
+    X, y = rows(60, noise=1.0)
+    c, given = (y > 0.0).astype(int), {"kernel": kernels.RBF(2.0).fixed()}
+    with pytest.warns(copies.CopiedRowsWarning, match="further observations") as caught:
+        copied = kind(**given).fit(np.tile(X, (3, 1)), np.tile(c, 3))
+    assert sum(isinstance(one.message, copies.CopiedRowsWarning) for one in caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", copies.CopiedRowsWarning)
+        kind(**given).fit(X, c)
+        weighted = kind(**given).fit(X, c, sample_weight=np.full(60, 3.0))
+    expected = weighted.predict_proba(X)
+    np.testing.assert_allclose(copied.predict_proba(X), expected, atol=1e-5)

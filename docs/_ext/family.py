@@ -2,16 +2,18 @@
 
 The rooms' ``__all__`` say which estimators are public, and the ``card`` of each class says what it
 is made of. From these come ``src/posterity/estimators.py``, which the front door and the model
-files read, the stub of the front door, ``docs/choosing.md`` and the lists of ``docs/api.md``.
+files read, the stub of the front door, what ``posterity models`` prints, ``docs/choosing.md`` and
+the lists of ``docs/api.md``.
 """
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import posterity
-from posterity import classification, latent, regression
+from posterity import classification, comparison, latent, regression
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {"classification": classification, "latent": latent, "regression": regression}
@@ -53,6 +55,18 @@ def names_module() -> str:
         '"""The public estimators, by the room that holds them. Written by ``make family``."""\n\n'
         f"BY_ROOM = {{\n{body}}}\n"
     )
+
+
+_SAID = (
+    *("name", "task", "estimator", "likelihood", "prior", "feature_space", "inference"),
+    *("cost", "advice", "on_dask"),
+)
+
+
+def compared_models() -> str:
+    """The text of ``src/posterity/cli/models.json``: listing models imports none of them."""
+    said = [{word: getattr(member, word) for word in _SAID} for member in comparison.family()]
+    return json.dumps(said, indent=1) + "\n"
 
 
 _FUNCTIONS = ("compare", "load", "predict_dist", "save")
@@ -124,6 +138,7 @@ def texts() -> dict[Path, str]:
         ROOT / "src" / "posterity" / "estimators.py": names_module(),
         ROOT / "src" / "posterity" / "__init__.pyi": stub(),
         choosing: between(choosing.read_text("utf-8"), family_tables()),
+        ROOT / "src" / "posterity" / "cli" / "models.json": compared_models(),
         api: between(api.read_text("utf-8"), api_lists()),
     }
 

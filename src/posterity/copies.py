@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
-from sklearn.neighbors import NearestNeighbors
 
 from posterity import callers
 from posterity.arrays import Array
@@ -276,6 +275,8 @@ def _chance_of_agreement(Z: Array, Y: Array) -> float:
     if len(Z) < 2:
         return 1.0
     some = np.random.default_rng(0).permutation(len(Z))[:_MOST_JUDGES]
+    from sklearn.neighbors import NearestNeighbors  # takes as long to import as a fit
+
     near = NearestNeighbors(n_neighbors=1).fit(Z[some]).kneighbors(return_distance=False)
     return float(np.mean(np.all(Y[some] == Y[some[near[:, 0]]], axis=1)))
 

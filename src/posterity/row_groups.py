@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ class RowGroups:
     number: NDArray[np.intp]  # (N,), the group of each row
 
     @classmethod
-    def of_equal(cls, rows: Array) -> RowGroups:
+    def of_equal(cls, rows: NDArray[Any]) -> RowGroups:
         """Find equal rows of (N, D), or equal values of (N,); groups are sorted by their values."""
         _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         return cls(first, number.reshape(-1))
@@ -36,6 +38,25 @@ class RowGroups:
     def n_groups(self) -> int:
         """Number G of different rows."""
         return len(self.first)
+
+    @classmethod
+    def of_equal_keys(cls, n_rows: int, keys: Iterable[NDArray[Any]]) -> RowGroups:
+        """Find rows that are equal in every key (N,); groups are sorted by these keys.
+
+        Keys are not looked at once all rows differ.
+
+        Examples
+        --------
+        >>> RowGroups.of_equal_keys(3, [np.array([1, 0, 1]), np.array([5, 7, 5])]).number
+        array([1, 0, 1])
+        """
+        found = cls(np.zeros(1, dtype=np.intp), np.zeros(n_rows, dtype=np.intp))
+        for key in keys:
+            if found.n_groups == n_rows:
+                break
+            own = cls.of_equal(key)
+            found = cls.of_equal(found.number * own.n_groups + own.number)
+        return found
 
     def by_appearance(self) -> RowGroups:
         """Return the same groups in the order of their first rows."""

@@ -10,7 +10,7 @@ def test_a_table_is_measured_and_shown(monkeypatch):
     }
     for one in found.values():
         assert abs(one["score"] - one["left_out"]) < 0.6
-        assert {"numbers", "indicators"} <= one["lost"].keys()
-    case = {"task": "classes", "rows": 100, "levels": 3, "effect": "slopes"} | found["classes"]
-    assert "| classes | 100 | 3 | slopes |" in levels.page({"cases": [case]})
+        assert {"posterity, numbers", "posterity, indicators"} <= one["lost"].keys()
+    task = {"name": "classes, 100 rows", "runs": levels.describe_runs(found["classes"])}
+    assert "| classes, 100 rows |" in levels.page({"tasks": [task]})
     assert len(set(levels.list_cases(None))) == len(list(levels.list_cases(1))) == 40

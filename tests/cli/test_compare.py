@@ -11,7 +11,7 @@ from support.workbooks import write_workbook
 
 import posterity
 from posterity import tables
-from posterity.cli import demo
+from posterity.cli import compare, demo
 
 FAST = "--models linear,sparse --folds 3"
 FASTEST = "--models linear --folds 2"  # where the ranking is not what is asked about
@@ -265,6 +265,23 @@ def test_a_group_is_named_by_several_columns_with_commas(run, at):
     pl.DataFrame(table).rename({"ward": "a,b"}).write_csv("commas.csv")
     output = run("compare", "commas.csv", "-t", "y", "--group", "a,b", *FASTEST.split()).output
     assert "for rows of a new 'a,b'" in " ".join(output.split())
+
+
+def test_progress_off_a_terminal_is_a_plain_line_for_a_fit(run, houses, monkeypatch):
+    line = f"compare houses.csv --target price {FASTEST}"
+    monkeypatch.setattr(compare, "_QUIET", np.inf)
+    assert run(line).stderr == ""  # nothing where everything is quick
+    monkeypatch.setattr(compare, "_QUIET", 0.0)
+    told = run(line + " --force").stderr
+    assert "\r" not in told
+    assert "\x1b" not in told
+    lines = told.splitlines()
+    assert [one.split(",")[0] for one in lines if one.startswith("linear")] == [
+        "linear: fold 1",
+        "linear: fold 2",
+        "linear: all rows",
+    ]
+    assert lines[-1].endswith("fits done)")
 
 
 def test_rates_of_counts_are_compared_and_predicted_over_the_exposure_of_a_row(run, at):

@@ -1,7 +1,9 @@
 """The comparison as a whole, beside brute force and under trouble."""
 
+import gc
 import time
 import warnings
+import weakref
 
 import numpy as np
 import polars as pl
@@ -14,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
 from posterity import classification, comparison, regression, tables
-from posterity.comparison import choosing
+from posterity.comparison import choosing, trial
 
 
 def numbers(n=60, seed=0):
@@ -283,3 +285,28 @@ def test_results_are_ranked_whatever_order_they_come_in():
     found = compared(numbers(), usual("linear", "tree"))
     again = choosing.sort_results(found.results[::-1])
     assert [one.name for one in again] == [one.name for one in found.results]
+
+
+def test_of_large_folds_only_the_last_estimator_is_kept(monkeypatch):
+    kept, alive = [], weakref.WeakSet()
+
+    class Watched(regression.LinearRegression):
+        """Counts how many of its fits are still held when the next one begins."""
+
+        def fit(self, X, y, sample_weight=None):
+            gc.collect()
+            kept.append(len(alive))
+            super().fit(X, y, sample_weight)
+            alive.add(self)
+            return self
+
+    names = ("linear", "additive")
+    for most, expected in ((20_000, [0, 1, 2]), (10, [0, 1, 1])):
+        kept.clear()
+        alive.clear()
+        monkeypatch.setattr(trial, "_MOST_KEPT", most)
+        models = (*usual(*names), comparison.Candidate("watched", Watched()))
+        found = compared(numbers(), models, folds=3)
+        assert kept[:3] == expected
+        assert {one.name for one in found.importance} == {"a", "b"}
+        assert all(one.n_bytes for one in found.results if one.name in names)

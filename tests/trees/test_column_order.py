@@ -49,7 +49,7 @@ def test_it_is_the_same_in_any_order_of_rows_units_and_repetitions(X):
     )
 
 
-def test_columns_that_differ_in_their_neighbours_alone_are_told_apart():
+def test_columns_that_differ_in_their_neighbours_alone_are_are_distinguished():
     # The ends of the chain have one row, the two in the middle have two, each with one end.
     ends = sorted_rows(CHAIN).sum(axis=0)
     np.testing.assert_array_equal(np.sort(ends), [1.0, 1.0, 2.0, 2.0])

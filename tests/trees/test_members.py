@@ -142,15 +142,26 @@ def test_few_rows_have_ten_members_and_many_one():
 
 def test_folds_hold_a_share_of_every_class_and_whole_groups():
     y = np.array([0.0] * 40 + [1.0] * 10 + [2.0])
-    folds = choices.FoldPlan(5, 0.2).draw(y, None, np.random.default_rng(0))
+    folds = choices.FoldPlan(5, 0.2).draw(y, np.arange(len(y)), np.random.default_rng(0))
     assert folds[50] == members.NO_FOLD
     assert (np.bincount(folds[:40]) == 8).all()
     assert (np.bincount(folds[40:50]) == 2).all()
     groups = np.repeat(np.arange(17, dtype=np.int32), 3)
     grouped = choices.FoldPlan(5, 0.2).draw(y, groups, np.random.default_rng(0))
     assert (grouped.reshape(17, 3) == grouped[::3, None]).all()
-    none = choices.FoldPlan(5, 0.2).draw(np.arange(2.0), None, np.random.default_rng(0))
+    none = choices.FoldPlan(5, 0.2).draw(np.arange(2.0), np.arange(2), np.random.default_rng(0))
     assert (none == members.NO_FOLD).all()
+
+
+def test_second_members_leave_out_whole_groups():
+    groups = np.repeat(np.arange(50), 4)
+    folds = (np.arange(50) % 5)[groups]
+    second = choices.draw_second_folds(folds, groups, 0.5, np.random.default_rng(0))
+    assert (second.reshape(50, 4) == second[::4, None]).all()
+    shared = second != members.NO_FOLD
+    assert 10 < shared[::4].sum() < 40
+    np.testing.assert_array_equal(second[shared], (folds[shared] + 1) % 5)
+    assert choices.draw_second_folds(folds % 2, groups, 0.5, np.random.default_rng(0)) is None
 
 
 # Calibration

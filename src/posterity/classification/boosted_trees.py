@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, enc
 from posterity.classification.staged import StagedClassifier
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.models.boosting_plan import BoostedRows
+from posterity.models.boosted_rows import BoostedRows
 from posterity.trees.boosting import calibration, class_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 
@@ -117,8 +118,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     validation_scores_ : array of shape (1 + rounds,) or None
         Mean log probability of the class of a left-out row for the constant, and after each round.
     oob_log_score_, oob_score_ : float
-        Mean log probability of the observed class of left-out rows after calibration, and their
-        accuracy; NaN where no row was left out.
+        Mean log probability of the observed class of left-out rows after calibration, with what the
+        mean of members gains over the one that left a row out, and the accuracy of that one; NaN
+        where no row was left out.
     oob_decision_function_ : array of shape (N, C)
         Probabilities of the classes by the member that left the row out; NaN where none did.
     column_gain_ : array of shape (D,) or None
@@ -311,10 +313,12 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
             len(self.classes_),
             table.weights,
             table.folds,
+            table.groups,
             start.plan,
             start.rng,
             start.point,
             calibrate=start.point is None or start.earlier is not None,
+            share_rows=self.cv is None or isinstance(self.cv, Integral),
             levels=table.levels,
         )
         if start.earlier is not None:
@@ -323,9 +327,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
         self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None
-        self.n_members_ = found.trees.n_members
         self._adopt_trees(found.trees, found.n_rounds)
         self._judge_held_out(found.held_out_latents, codes, table)
+        self.oob_log_score_ += found.gain
         return self
 
     def _judge_held_out(self, latents: Array, y: NDArray[np.int64], table: BoostedRows) -> None:

@@ -181,7 +181,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         rows = self._check_rows(X, reset=True)
         weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
-        training = models.Training.from_present_rows(rows, codes[:, None], weights, None)
+        training = models.Training.from_classes(rows, codes, weights)
         points = self.inducing_points
         if points is not None and not isinstance(points, numbers.Integral):
             points = self._check_rows(points)

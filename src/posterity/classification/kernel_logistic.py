@@ -125,9 +125,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         rows = self._check_rows(X, reset=True)
         weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
-        training = models.Training.from_present_rows(
-            rows, codes[:, None], weights, None
-        ).merge_equal_rows()
+        training = models.Training.from_classes(rows, codes, weights).merge_equal_rows()
         self.X_train_ = training.rows
         given = None if self.kernel is None else self._bind_kernel()
         frame = models.KernelFrame.for_kernel(given, training.rows, training.weights)

@@ -228,7 +228,7 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
         given = models.GivenRows(rows, codes[:, None], weights)
-        training = given.select_present()
+        training = models.Training.from_classes(rows, codes, weights)
         if not self._get_kernel().tells_rows_apart:
             training = models.arrange_rows(training.merge_equal_rows())
         if self.query_column and problem.own_columns and len(self.classes_) > 2:

@@ -3,6 +3,7 @@
 import dataclasses
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from posterity.cli import spread_input
 
 
+_QUIET = 2.0  # seconds between lines of progress at least
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
 Table: TypeAlias = "table_input.TableInMemory | spread_input.DaskTable"
@@ -68,7 +70,8 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
     names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
     seed = plan.request.seed
     chosen = (*table.baselines(seed), *table.candidates(names, seed))
-    shown = _show_progress_bar if plan.request.dask is None else _print_model_names
+    bar = progress.is_watched() and plan.request.dask is None
+    shown = _show_progress_bar if bar else _print_lines  # workers have bars of their own
     with shown() as tell:
         return table.compare_candidates(
             chosen,
@@ -82,27 +85,28 @@ def _compare(plan: CompareRequest, table: Table) -> comparison.Comparison:
 
 
 @contextmanager
-def _print_model_names() -> Iterator[Any]:
-    """Print a line for each model, between the progress bars of the workers."""
-    if not progress.is_watched():
-        yield None
-        return
-    names: list[str] = []
+def _print_lines() -> Iterator[Any]:
+    """Print a line on stderr for a fit that is done, if the last line is some seconds old."""
+    fits: list[str] = []
+    started = printed = time.monotonic()
 
     def tell(done: int, total: int, name: str) -> None:
-        if name and name not in names[-1:]:
-            names.append(name)
-            sys.stderr.write(f"{name} ({done} of {total} fits done)\n")
+        nonlocal started, printed
+        now = time.monotonic()
+        if fits and now - printed >= _QUIET:
+            line = f"{fits[-1]}, {now - started:.0f} s ({done} of {total} fits done)"
+            print(line, file=sys.stderr, flush=True)
+            printed = now
+        number = sum(fit.startswith(f"{name}: fold") for fit in fits) + 1
+        fits.append(f"{name}: all rows" if done == total - 1 else f"{name}: fold {number}")
+        started = now
 
     yield tell
 
 
 @contextmanager
 def _show_progress_bar() -> Iterator[Any]:
-    """Show a progress bar with the current model if a person is watching."""
-    if not progress.is_watched():
-        yield None
-        return
+    """Show a progress bar with the current model."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

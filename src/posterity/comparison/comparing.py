@@ -217,7 +217,7 @@ def _add_stack(trials: list[Trial], parts: parting.TableFolds, clock: budgets.Cl
 def _rank_winner_inputs(
     winner: Trial, parts: parting.TableFolds, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
-    """Rank the inputs of the winner, with each fold's estimator on its held-out rows."""
+    """Rank the inputs of the winner, with the estimators that are kept on their held-out rows."""
     one = winner.candidate
     folds = [fold.for_estimator(one.estimator).as_seen(one.view) for fold in parts.folds]
     measured = [
@@ -231,6 +231,7 @@ def _rank_winner_inputs(
             fold.clusters,
         )
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
+        if run.estimator is not None
     ]
     return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
 

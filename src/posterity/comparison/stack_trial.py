@@ -100,8 +100,10 @@ def _mix_runs(members: Sequence[Trial], k: int, weights: Array, final: Array) ->
         for batch in zip(*(runs[i].said.pieces for i in used), strict=True)
     )
     timed = [runs[i] for i in np.flatnonzero(final)]
+    models = [run.estimator for run in runs]
+    is_kept = all(models[i] is not None for i in used)
     return FoldRun(
-        _stack(members, weights, [run.estimator for run in runs], fitted=True),
+        _stack(members, weights, models, fitted=True) if is_kept else None,
         measuring.BatchPredictions(held_out, pieces),
         sum(run.fit_seconds for run in timed),
         sum(run.predict_seconds for run in timed),

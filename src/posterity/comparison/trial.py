@@ -17,12 +17,13 @@ from posterity.comparison.members import Target
 from posterity.comparison.results import HeldOut, Result
 
 _FEW = 20  # rows, of each class where there are classes
+_MOST_KEPT = 20_000  # training rows of a fold whose estimator is kept beside those of later folds
 _WHOLE = 2.0  # estimated time of a fit to all rows, in fits to one fold
 
 
 @dataclass(frozen=True, eq=False)
 class FoldRun:
-    """The result of one candidate on one fold."""
+    """The result of one candidate on one fold; None for an estimator that is not kept."""
 
     estimator: Any
     said: measuring.BatchPredictions
@@ -76,6 +77,10 @@ class Trial:
         )
         return *measuring.compute_lead(own, its), len(own.rows)
 
+    def keep_last_estimator(self) -> None:
+        """Drop the fitted estimators of all folds but the last."""
+        self.runs = [*(replace(run, estimator=None) for run in self.runs[:-1]), *self.runs[-1:]]
+
     def release_memory(self) -> None:
         """Drop the fitted estimators and distributions of a model that cannot be chosen."""
         self.runs = [
@@ -121,6 +126,8 @@ def run_next_fold(
                 if warm_up and not arrays.is_collection(fold.X_train):
                     _warm_up(one.candidate, fold, parts.classes, seed)
                 one.runs.append(_run_fold(one.candidate, fold, number, parts.classes, seed))
+            if len(fold.y_train) > _MOST_KEPT:
+                one.keep_last_estimator()
         except budget.OutOfTime:
             _stop(one, f"out of time, stopped after {_format_seconds(seconds)}", parts)
         except Exception as error:  # any error is reported, and the other models continue

@@ -2,11 +2,13 @@
 
 Climbs of many rows start on a few hundred of them, and only the best goes on with eight times as
 many, until it has all: a step on an eighth of the rows costs a five-hundredth, and the last steps
-are few.
+are few. Few rows, or few steps, may point to the wrong one of two maxima; so the problem's own
+start goes on beside a better one while it leads elsewhere and is not far behind.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +29,9 @@ _GROWTH = 8
 _MANY_ROWS = 2000  # from which a step is expensive, and more is asked of it
 _COARSE = 100.0  # times as much gain is asked for while there are more rows to come
 _PROBES = 20  # iterations from each of several starts
+_SAME = 0.1  # nats: climbs that end closer than this are at one maximum
+_TIE = 1e-3  # nats, within which climbs to one maximum may end in any order
+_BEHIND = 50.0  # nats, that a start does not make up
 _SPREAD = 1.0  # standard deviation of restarts in log parameters
 _KEY_ROWS = 200  # that tell the columns from each other
 NO_SEARCH = optimize.Optimum(
@@ -163,27 +168,43 @@ def maximise_evidence(
 ) -> L:
     """Climb a little from every start, on 500 rows, or ``few_rows``, where there are twice as many.
 
-    Only the best goes on: which basin is the deepest shows in the first steps. It ends where steps
-    gain less than ``least_gain``, in nats.
+    Only the best goes on, and the problem's own start while it may still be better: which basin is
+    the deepest shows in the first steps, but not always. A climb ends where steps gain less than
+    ``least_gain``, in nats.
     """
     if not len(problem.start):
         return problem.describe(NO_SEARCH, np.empty(0))
     problem.check_room()  # the first stages need little of it
     stages = list(_stages(problem, rng, few_rows))
-    best, probes = _make_start(problem.start), []
+    best, own, probes = _make_start(problem.start), None, []  # type: Any, Any, list[Any]
     if len(starts):
         probes = _probe_starts(stages, list(starts), min(_PROBES, max_iter), n_jobs)
         best = min(probes, key=lambda probe: probe.value)
+        own = None if best is probes[0] else probes[0]
     n_before = stages[0].n_rows
-    if best.converged and len(stages) > 1:
-        del stages[0]  # the best probe has climbed it
     for stage in stages:
         n = stage.n_rows
         gain = least_gain if stage is problem else _COARSE * LEAST_GAIN
         gain *= max(1.0, n / _MANY_ROWS) ** 2
-        best = _climb(stage, best, max_iter, gain, grown=n / n_before, announce=announce)
+        climb = functools.partial(
+            _climb, stage, max_iter=max_iter, gain=gain, grown=n / n_before, announce=announce
+        )
+        if stage is problem or not best.converged or stage is not stages[0]:
+            best = climb(best)  # else its probe has climbed it
+        if own is not None:
+            own = climb(own, probing=True, ceiling=best.value + _BEHIND)
+            best, own = _rank(best, own)
         n_before = n
     return problem.describe(best, -np.array([probe.value for probe in probes]))
+
+
+def _rank(
+    best: optimize.Optimum, own: optimize.Optimum
+) -> tuple[optimize.Optimum, optimize.Optimum | None]:
+    """The better of two climbs, and the other where it is elsewhere and not far behind."""
+    if own.value < best.value - _TIE:
+        best, own = own, best
+    return best, own if _SAME < own.value - best.value < _BEHIND else None
 
 
 def _probe_starts(
@@ -254,11 +275,13 @@ def _climb(
     grown: float = 1.0,
     announce: bool = True,
     probing: bool = False,
+    ceiling: float = np.inf,
 ) -> optimize.Optimum:
     """From where another climb ended, with what it learned of the curvature.
 
     A log evidence curves in proportion to the rows it is of, which have grown by a factor. A probe
-    leads nowhere from a point without evidence, and is not announced.
+    leads nowhere from a point without evidence, or with a value above the ceiling, and is not
+    announced.
     """
     H = start.inverse_hessian
     with linalg.threads.limit_threads(problem.n_rows):
@@ -268,7 +291,9 @@ def _climb(
         except linalg.NotPositiveDefiniteError as error:
             if not probing:
                 raise
-            return replace(start, stop_reason=str(error))
+            return replace(start, value=np.inf, stop_reason=str(error))
+        if (value := objective(x)[0]) > ceiling:
+            return replace(start, value=value)
         gain = max(gain, problem.resolution(x))
         return optimize.minimise_bfgs(
             objective,

@@ -1,10 +1,5 @@
 """Latent spaces: few coordinates that explain many columns, and the way back."""
 
-from posterity.latent.gplvm import GPLVM
-from posterity.latent.hierarchical_gplvm import HierarchicalGPLVM
-from posterity.latent.kernel_k_means import KernelKMeans
-from posterity.latent.kernel_pca import KernelPCA
-from posterity.latent.pca import PCA
-from posterity.latent.whitening import Whitening
+from posterity import doors
 
-__all__ = ["GPLVM", "PCA", "HierarchicalGPLVM", "KernelKMeans", "KernelPCA", "Whitening"]
+__all__, __getattr__, __dir__ = doors.open_door(__name__)

@@ -147,6 +147,11 @@ class Likelihood(LearnableParameters, abc.ABC):
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
 
+    @property
+    def learns_scatter(self) -> bool:
+        """Whether y is continuous, and how much it scatters about a is to be learned."""
+        return not self.takes_exposure and any(getattr(self, name) is None for name in self.names)
+
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
         """log p(y | a), with all constants."""

@@ -9,11 +9,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, trees, validation
 from posterity.arrays import Array
-from posterity.models import boosting_plan
+from posterity.copies import group_copies
+from posterity.likelihoods import exposed_counts
+from posterity.models import boosted_rows, boosting_plan
+from posterity.models.boosted_rows import BoostedRows
 from posterity.models.exposure import attach_exposure
 from posterity.models.lazy_queries import refuse_partitions
 from posterity.models.level_labels import LevelLabels
@@ -75,7 +79,7 @@ class BoostedModel(SplitModel, abc.ABC):
         """Targets as they were given, checked."""
 
     @abc.abstractmethod
-    def _boost(self, table: boosting_plan.BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
         """Train on coded rows and publish what was found."""
 
     @abc.abstractmethod
@@ -114,7 +118,8 @@ class BoostedModel(SplitModel, abc.ABC):
             How often each row counts: an integer weight equals repeating the row.
         groups : array-like of shape (N,), optional
             Group of each row, such as the person who was measured. A member leaves out all rows of
-            a group or none.
+            a group or none. Where no groups are given, copies of a row (equal targets of equal or
+            nearly equal inputs) are one.
         activation : array-like of shape (N,), or (N, C) for several classes, optional
             Latent values at which the trees start. They are not part of the model: add them to
             ``activation(X)`` of new rows.
@@ -141,19 +146,18 @@ class BoostedModel(SplitModel, abc.ABC):
         if earlier is not None:
             self._check_targets_of(earlier)
         given = self._check_activation(activation, len(rows))
-        weights = np.ones(len(rows)) if counts is None else counts
-        table = boosting_plan.BoostingRows(
+        bound = check_groups(groups, len(rows), counts)
+        keys = _as_keys(values)
+        if self.cv is None or (boosted_rows.is_count(self.cv) and self.cv > 1):
+            bound = group_copies(bound, rows, keys, counts, is_class=is_classifier(self))
+        table = boosted_rows.BoostingRows(
             rows,
+            keys if given is None else np.column_stack([keys, given]),
             targets.strata,
-            weights,
-            check_groups(groups, len(rows), counts),
+            np.ones(len(rows)) if counts is None else counts,
+            bound,
             self._n_thresholds,
-        ).code(
-            self._choose_family(),
-            self._count_members(int(np.count_nonzero(weights))),
-            self.max_features,
-            rng,
-        )
+        ).code(self._choose_family(), self._count_members, self.max_features, rng)
         if earlier is not None:
             table = table.continue_from(earlier.splits_)
         start = self._start(table, rng, given, earlier)
@@ -230,7 +234,7 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _adopt_trees(self, grown: BoostedTrees, n_rounds: int) -> None:
         """Set the attributes that follow from the trees."""
-        self.trees_, self.n_estimators_ = grown, n_rounds
+        self.trees_, self.n_estimators_, self.n_members_ = grown, n_rounds, grown.n_members
         self._count_gains(self.splits_, grown.tests, grown.gains / grown.n_members)
 
     def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
@@ -238,17 +242,17 @@ class BoostedModel(SplitModel, abc.ABC):
         y, weights = self._gather_targets(source)
         targets = self._read_targets(y, len(y), weights)
         counts = np.ones(len(y)) if weights is None else weights
-        n_members = self._count_members(len(y))
-        table = boosting_plan.code_streamed_rows(
-            self._family(), source, targets.strata, counts, n_members, rng
+        keys = _as_keys(targets.values)
+        table = boosted_rows.code_streamed_rows(
+            self._family(), source, targets.strata, keys, counts, self._count_members, rng
         )
-        return self._boost(table, targets.values, self._start(table, rng, None, None))
+        return self._boost(table, targets.values[table.kept], self._start(table, rng, None, None))
 
     def _gather_targets(self, source: Source) -> tuple[Array, Array | None]:
         """Targets and weights of all rows; the model learns its columns."""
         if isinstance(source, designs.Partitions):
             learn_columns(self, source)
-            return boosting_plan.gather_targets(source)
+            return boosted_rows.gather_targets(source)
         source.require_rereadable(type(self).__name__)
         return read_targets(self, source)
 
@@ -273,7 +277,7 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _start(
         self,
-        table: boosting_plan.BoostedRows,
+        table: BoostedRows,
         rng: np.random.Generator,
         activation: Array | None,
         earlier: BoostedModel | None,
@@ -315,3 +319,8 @@ class BoostedModel(SplitModel, abc.ABC):
                 f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
             )
         return np.ascontiguousarray(given.reshape(n_rows, -1))
+
+
+def _as_keys(values: Array) -> Array:
+    """Targets (N, K) as numbers, with exposures where they have these."""
+    return exposed_counts.as_columns(values).reshape(len(values), -1)

@@ -145,7 +145,11 @@ class LatentProcess:
         """Rows repeated by weight for expectation propagation; else equal rows made one."""
         if self.inference == "propagation":
             return training.repeat_rows()
-        return training if self.kernel.tells_rows_apart else training.merge_equal_rows()
+        if self.kernel.tells_rows_apart:
+            return training
+        merged, likelihood = training.merge_equal_rows(), self.likelihood
+        learns = isinstance(likelihood, likelihoods.Likelihood) and likelihood.learns_scatter
+        return merged.count_copies_once() if learns else merged
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
         """What is searched, from where, and between what."""

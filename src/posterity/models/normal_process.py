@@ -147,6 +147,8 @@ class NormalProcess:
             seen = seen.without_repeats()
         problem = self._pose(shown, seen, variance, output or 0)
         starts = draw_further_starts(problem, self.n_restarts, rng)
+        # A search begins on the same rows however many starts were drawn.
+        rng = arrays.generator(self.random_state)
         given: dict[str, Any] = {"starts": starts, "n_jobs": self.n_jobs, "rng": rng}
         if self.inducing_points is None:
             learned: Any = maximise_evidence(problem, max_iter=self.max_iter or 200, **given)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, copies, designs, kernels, optimize, priors, validation
+from posterity import arrays, callers, designs, kernels, optimize, priors, validation
 from posterity.arrays import namespace
 from posterity.inference.sparse_bayes import (
     Chosen,
@@ -137,13 +137,7 @@ class RelevanceModel(KernelModel):
         if self._get_kernel().tells_rows_apart:
             return arrange_rows(training)
         merged = arrange_rows(training.merge_equal_rows())
-        if counts_copies:
-            return merged
-        once, n_copies = merged.count_copies_once()
-        if n_copies:
-            action = "They were not counted as further observations."
-            copies.warn_of_copies(n_copies, len(merged.places), action)
-        return once
+        return merged if counts_copies else merged.count_copies_once()
 
     def _fit_on_workers(self, source: Any) -> designs.Partitions:
         """Rows that stay on the workers, where that can be; the model learns their columns."""

@@ -43,6 +43,19 @@ class Training:
             kept,
         )
 
+    @classmethod
+    def from_classes(cls, rows: Any, codes: Array, weights: Array) -> Training:
+        """Without rows of weight zero; warns of copies, which count as often as a weight says.
+
+        Equal classes of equal rows are expected, and no noise is learned that they could lower.
+        """
+        training = cls.from_present_rows(rows, codes[:, None], weights, None)
+        found, n = copies.find_copies(training.rows, training.Y, is_class=True), len(training.Y)
+        if found is not None:
+            action = "They count as further observations, which makes probabilities too sure."
+            copies.warn_of_copies(n - found.n_groups, n, action)
+        return training
+
     def merge_equal_rows(self) -> Training:
         """Rows that are equal in all but weight made one, in the order of their first.
 
@@ -137,8 +150,8 @@ class Training:
             places=groups.number[self.places],
         )
 
-    def count_copies_once(self) -> tuple[Training, int]:
-        """Rows that count once on average if they may be copies, near ones made one; and how many.
+    def count_copies_once(self) -> Training:
+        """Rows that count once on average if they may be copies, near ones made one; warns.
 
         Rows are those that ``merge_equal_rows`` leaves. For models that learn noise by how many
         observations there are; weights then say only which rows are more precise than others.
@@ -148,9 +161,12 @@ class Training:
             training = replace(self, weights=self.weights / np.mean(self.weights))
             n_copies = len(self.places) - len(self.Y)
         near = copies.find_copies(self.rows, self.Y)
-        if near is None or near.n_groups < 2:
-            return training, n_copies
-        return training.merge_copies(near), n_copies + len(self.Y) - near.n_groups
+        if near is not None and near.n_groups >= 2:
+            training, n_copies = training.merge_copies(near), n_copies + len(self.Y) - near.n_groups
+        if n_copies:
+            action = "They were not counted as further observations."
+            copies.warn_of_copies(n_copies, len(self.places), action)
+        return training
 
     def append_rows(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""

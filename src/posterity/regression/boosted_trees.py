@@ -14,7 +14,7 @@ from posterity import distributions, likelihoods, models, trees, validation
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.models.boosting_plan import BoostedRows
+from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -126,7 +126,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         Mean log density of the targets of left-out rows for the constant, and after each round,
         under noise that is the same for all rows.
     oob_log_score_ : float
-        Mean log density of the targets of left-out rows after calibration; NaN without any.
+        Mean log density of left-out rows after calibration, with what the mean of members gains
+        over the one that left a row out; NaN without any.
     oob_log_prob_ : array of shape (N,)
         The same for each row; NaN where no member left it out.
     oob_prediction_ : array of shape (N,)
@@ -259,14 +260,14 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         sample_weight : array-like of shape (N,), optional
             How often each row counts: an integer weight equals repeating the row.
         groups : array-like of shape (N,), optional
-            Group of each row, such as the person who was measured. A member leaves out all rows of
-            a group or none.
+            Group of each row. A member leaves out all rows of a group or none. Without groups,
+            copies of a row are one.
         activation : array-like of shape (N,), optional
             Latent values at which the trees start. They are not part of the model: add them to
             ``activation(X)`` of new rows.
         exposure : array-like of shape (N,), optional
-            Exposure of each count, such as hours, people or square metres; positive. What is
-            learned is the rate of events in a unit of it. Only with a likelihood of counts.
+            Exposure of each count, such as hours or people; positive. What is learned is the rate
+            of events in a unit of it. Only with a likelihood of counts.
         """
         return self._fit_rows(X, y, sample_weight, groups, activation, exposure)
 
@@ -281,8 +282,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         X : array-like of shape (n, D)
             Query rows.
         exposure : float or array-like of shape (n,), optional
-            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
-            of counts.
+            Exposure of each new count, with a likelihood of counts. None: one: counts are rates.
         """
         query = self._prepare_rows(X)
         a, v, more = query.compute_moments(self.trees_, self.splits_)
@@ -379,6 +379,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             self.likelihood,
             table.weights,
             table.folds,
+            table.groups,
             plan,
             start.rng,
             start.point,
@@ -390,11 +391,10 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         self.splits_, self.stop_reason_ = found.family, found.stop_reason
         self.spread_trees_, self.noise_ = found.spread, found.noise
         self.validation_scores_ = found.scores if len(found.scores) else None
-        self.n_members_ = found.location.n_members
         self._adopt_trees(found.location, found.n_rounds)
         out = np.isfinite(found.held_out_log_prob)
-        weights, own = table.weights[out], found.held_out_log_prob[out]
-        self.oob_log_score_ = float(np.average(own, weights=weights)) if len(own) else float("nan")
+        w, own = table.weights[out], found.held_out_log_prob[out]
+        self.oob_log_score_ = float(np.average(own, weights=w)) if len(own) else float("nan")
         self.oob_log_prob_ = table.expand(found.held_out_log_prob)
         self.oob_prediction_ = table.expand(found.held_out_latents)
         return self

@@ -213,7 +213,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         likelihood = sparse_noise.check_likelihood(self, targets, known)
         exposed = models.attach_exposure(likelihood, targets, exposure)
         given = models.GivenRows(rows, exposed.reshape(len(targets), -1), weights, known)
-        learns = all(one is None for one in (likelihood, known, self._given_noise, self.candidates))
+        learns = all(one is None for one in (known, self._given_noise, self.candidates))
+        learns = learns if likelihood is None else likelihood.learns_scatter and learns
         training = self._arrange_rows(given.select_present(), counts_copies=not learns)
         single = targets.ndim == 1
         if likelihood is not None:

@@ -1,16 +1,32 @@
 """Determine the task and how the target is read."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from posterity.arrays import Array
 from posterity.tables import absence, dates, frames, looking, saying, texts
 from posterity.tables.columns import CellError, TableError, Task
 from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
 _FEW_WHOLE = 10  # maximum number of distinct whole numbers treated as classes
+_COUNTED = re.compile(
+    r"(?:^|_)(?:n|nb|num|number)_.|(?:^|_)(?:counts?|cnt|nb|claims|visits|goals|events|accidents|crashes|"
+    r"calls|deaths|births|children|siblings|injuries|arrests|failures|defects|errors|complaints|"
+    r"purchases|orders|awards|trips|eggs|seizures|episodes|bugs)$"
+)
+_CODED = re.compile(
+    r"(?:^|_)(?:class|label|code|categor|group|type|level|grade|stage|rating|id(?:_|$))"
+)
+_ENOUGH_ROWS = 100  # for a spread to be told from that of classes
+_OPEN_VALUES, _OPEN_ROWS, _OPEN_SHARE = 4, 3, 0.02  # the largest of some counts is rare
+_DISPERSION = (0.5, 5.0)  # variance over mean
+_ERRORS = 2.0  # by which a larger value may have more rows by chance
 
 
 def infer_target(
@@ -64,11 +80,56 @@ def _infer_task(seen: ParsedColumn) -> tuple[Task, tuple[str, ...]]:
     if n_distinct == 2 and seen.n_present > 2:
         return "classification", ()
     if seen.are_whole() and n_distinct <= _FEW_WHOLE and seen.n_present >= 3 * n_distinct:
+        if why := find_counts(seen):
+            return "regression", (
+                f"The target {name!r} has {n_distinct} distinct whole numbers, which are treated "
+                f"as counts because {why}; use --task classification if they are classes.",
+            )
         return "classification", (
             f"The target {name!r} has {n_distinct} distinct whole numbers, which are treated as "
             "classes; use --task regression if they are quantities.",
         )
     return "regression", ()
+
+
+def find_counts(seen: ParsedColumn) -> str | None:
+    """Return why a few whole numbers are counts and not the codes of classes; None if they may be.
+
+    Counts begin with 0, 1 and 2. A name that says what is counted decides. Otherwise their spread
+    must be one of counts: one peak, a variance near the mean, and no upper end, so that the largest
+    values are rare, as the rarest of a few classes hardly is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> coded = looking.parse_column(pl.Series("kind", [0, 1, 2] * 9 + [0] * 9))
+    >>> find_counts(coded)
+    >>> find_counts(looking.parse_column(pl.Series("n_visits", [0, 1, 2] * 9 + [0] * 9)))
+    'its name says so'
+    """
+    assert seen.numbers is not None
+    values, rows = np.unique(seen.numbers[~np.isnan(seen.numbers)], return_counts=True)
+    if not np.array_equal(values[:3], [0.0, 1.0, 2.0]):
+        return None
+    name = "_".join(re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", seen.column.name)).lower()
+    if _CODED.search(name):
+        return None
+    if _COUNTED.search(name):
+        return "its name says so"
+    return "larger ones are ever rarer" if _spread_like_counts(values, rows) else None
+
+
+def _spread_like_counts(values: Array, rows: NDArray[np.intp]) -> bool:
+    """Return whether these values, each in some rows, have the spread of counts."""
+    mean = np.average(values, weights=rows)
+    dispersion = np.average((values - mean) ** 2, weights=rows) / mean
+    peak, n = int(np.argmax(rows)), int(rows.sum())
+    falls = np.concatenate([np.diff(rows[peak::-1]), np.diff(rows[peak:])])  # away from the peak
+    before = np.concatenate([rows[peak:0:-1], rows[peak:-1]])
+    has_one_peak = np.all(falls <= _ERRORS * np.sqrt(before + 1.0))
+    is_open = len(values) >= _OPEN_VALUES and rows[-1] <= max(_OPEN_ROWS, _OPEN_SHARE * n)
+    spreads = n >= _ENOUGH_ROWS and _DISPERSION[0] <= dispersion <= _DISPERSION[1]
+    return bool(has_one_peak and is_open and spreads)
 
 
 def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:

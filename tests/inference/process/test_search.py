@@ -113,6 +113,21 @@ def test_the_search_goes_on_from_the_best_start():
     assert -helped.optimum.value >= helped.probes.max()
 
 
+@for_each(("seed", "n", "few"), [(2, 240, 80), (6, 240, 80), (7, 150, None)])
+def test_further_starts_never_end_below_the_own_one(seed, n, few):
+    """Much noise and many columns: the better probe on few rows is the worse maximum on all."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 9))
+    Y = 0.5 * np.sin(30.0 * X[:, :1]) + rng.normal(size=(n, 1))
+    kernel = kernels.Scaled(kernels.RationalQuadratic(ard=True))
+    started, bounds = kernel.search_start(X, variance=1.0)
+    y = Observations.from_targets(Y - Y.mean())
+    asked = ProcessProblem(X, y, started, bounds, 0.1, (1e-8, 10.0), noise_scale=1.0)
+    starts = search.draw_further_starts(asked, 2, _rng())
+    alone, helped = (maximise(asked, 1, starts=s, few_rows=few) for s in ([], starts))
+    assert helped.optimum.value <= alone.optimum.value + 0.1
+
+
 def test_two_at_a_time_find_what_one_finds():
     asked = problem()
     starts = evidence_search.draw_random_starts(asked, 3, _rng())

@@ -8,37 +8,6 @@ of a kernel that was given, ``default_kernel`` those of the kernel that is used 
 ``vector_average`` doubts the choice where rows of two classes are few.
 """
 
-from posterity.inference.sparse_bayes.choice import choose_columns, choose_vectors
-from posterity.inference.sparse_bayes.engines import (
-    ColumnEngine,
-    Engine,
-    KernelEngine,
-    LatentOutputs,
-    NormalOutputs,
-    Outputs,
-)
-from posterity.inference.sparse_bayes.kernel_search import MANY_ROWS, LearnedVectors
-from posterity.inference.sparse_bayes.posterior import SparsePosterior
-from posterity.inference.sparse_bayes.precisions import learn_proper_precisions
-from posterity.inference.sparse_bayes.problem import Chosen, SparseProblem
-from posterity.inference.sparse_bayes.query import QueryColumn
-from posterity.inference.sparse_bayes.vector_average import average_vectors
+from posterity import doors
 
-__all__ = [
-    "MANY_ROWS",
-    "Chosen",
-    "ColumnEngine",
-    "Engine",
-    "KernelEngine",
-    "LatentOutputs",
-    "LearnedVectors",
-    "NormalOutputs",
-    "Outputs",
-    "QueryColumn",
-    "SparsePosterior",
-    "SparseProblem",
-    "average_vectors",
-    "choose_columns",
-    "choose_vectors",
-    "learn_proper_precisions",
-]
+__all__, __getattr__, __dir__ = doors.open_door(__name__)

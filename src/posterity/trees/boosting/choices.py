@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,19 +40,34 @@ class FoldPlan:
         return cls(chosen, 1.0 / chosen if chosen >= _LEAST_MEMBERS_FOR_ALL else _LEAST_LEFT_OUT)
 
     def draw(
-        self, y: Array, groups: NDArray[np.int32] | None, rng: np.random.Generator
+        self, y: Array, groups: NDArray[np.signedinteger[Any]], rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """The member that leaves each row out, (N,), or -1; a share of every class, or groups.
+        """The member that leaves each row out, (N,), or -1; a share of every class, in groups.
 
-        A class of a single row is seen by every member.
+        A class of a single group is seen by every member. Groups that hold several classes are
+        shared out whatever these are.
         """
-        nobody = np.full(len(y), NO_FOLD)
-        strata = y if groups is None else np.zeros(int(groups.max()) + 1)
+        strata = y[np.unique(groups, return_index=True)[1]]
+        if not np.array_equal(strata[groups], y):
+            strata = np.zeros(len(strata))
         if self.fraction == 0.0 or np.unique(strata, return_counts=True)[1].max() < 2:
-            return nobody
-        folds = held_rows.draw_folds(strata, self.fraction, rng)
-        by_row = folds if groups is None else folds[groups]
-        return np.where(by_row < self.n_members, by_row, NO_FOLD)
+            return np.full(len(y), NO_FOLD)
+        folds = held_rows.draw_folds(strata, self.fraction, rng)[groups]
+        return np.where(folds < self.n_members, folds, NO_FOLD)
+
+
+def draw_second_folds(
+    folds: NDArray[np.int64],
+    groups: NDArray[np.signedinteger[Any]],
+    share: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64] | None:
+    """The next member for a share of the groups that each leaves out; of three members or more."""
+    n_members = int(np.max(folds)) + 1
+    if n_members < 3:
+        return None
+    chosen = (folds != NO_FOLD) & (rng.random(int(groups.max()) + 1) < share)[groups]
+    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
 
 
 def choose_rate(n_rows: float, n_rounds: int) -> float:

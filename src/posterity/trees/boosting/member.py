@@ -174,7 +174,8 @@ def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) 
     elif plan.bootstrap > 0.0:
         drawn = drawn * rng.standard_exponential(len(weights)) ** plan.bootstrap
     if plan.subsample < 1.0:
-        drawn = drawn * (rng.random(len(weights)) < plan.subsample)
+        times = np.maximum(np.floor(weights), 1.0).astype(np.int64)
+        drawn = drawn * rng.binomial(times, plan.subsample) / times
     return drawn
 
 

@@ -87,6 +87,41 @@ class Noise:
 
 
 @dataclass(frozen=True, eq=False)
+class CalibratedNoise:
+    """The noise about the mean of members, and about one of them, by rows that it left out.
+
+    Under the noise about their mean, single members would score too low: they are further from
+    targets. They score under their own noise, and what the mean gains is added. A variance that
+    is less by a factor gains half its log.
+    """
+
+    noise: Noise
+    single: Noise
+    gain: float  # nats a row
+
+    def score(self, y: Array, a: Array, variances: Array, eta: Array | None) -> Array:
+        """Log-probability of targets by means of members that left them out; NaN where none did.
+
+        Parameters
+        ----------
+        y : array (N,)
+            Targets.
+        a, variances : array (N,)
+            Locations by single members, and what leaf values leave open of them.
+        eta : array (N,) or None
+            Logs of the first parameter.
+        """
+        log_prob = np.full(len(y), np.nan)
+        known = np.isfinite(a) if eta is None else np.isfinite(a) & np.isfinite(eta)
+        if known.any():
+            counts, log_exposure = exposed_counts.separate(y[known], 0.0)
+            own = None if eta is None else eta[known]
+            dist = self.single.predict(a[known], variances[known], own, log_exposure=log_exposure)
+            log_prob[known] = dist.log_prob(counts) + self.gain
+        return log_prob
+
+
+@dataclass(frozen=True, eq=False)
 class HeldOutNoise:
     """Rows that members have left out, at locations by these, and constant noise."""
 
@@ -133,8 +168,8 @@ class HeldOutNoise:
 
     def calibrate(
         self, eta: Array | None, second: Array, open_variance: float, n_members: int
-    ) -> Noise:
-        """The noise about the mean of members.
+    ) -> CalibratedNoise:
+        """The noise about the mean of members, and about one of them.
 
         Parameters
         ----------
@@ -155,18 +190,21 @@ class HeldOutNoise:
             fit = rows.move(shift).fit_coverage(own)
             own, shift = _shift_first(own, fit), shift + fit
         rows = rows.move(shift)
+        per_open = 1.0 / open_variance if open_variance > 0.0 else 0.0
         if not own.names:
-            excess = rows.measure_excess(own, n_members)
-            return Noise(own, shift, excess / open_variance if open_variance > 0.0 else 0.0)
-        lost = rows.measure_loss(own, open_variance)
+            one, mean = (rows.measure_excess(own, n) for n in (1, n_members))
+            gain = 0.5 * float(np.log((1.0 + one) / (1.0 + mean)))
+            about_mean, about_one = (Noise(own, shift, x * per_open) for x in (mean, one))
+            return CalibratedNoise(about_mean, about_one, gain)
+        lost, single = rows.measure_loss(own, open_variance), Noise(own, shift)
         share = 1.0 / n_members if np.isfinite(rows.second).any() else 1.0
         power = rows.find_power(own) if self.has_spread else 0.0
         kept = max(1.0 - lost, _LEAST_NOISE) if abs(power) >= _LEAST_POWER else 1.0
         if kept < 1.0:
             fewer = float(np.log(kept)) / power
             own, shift = _shift_first(own, fewer), shift + fewer
-        factor = share * lost / (kept * open_variance) if open_variance > 0.0 else 0.0
-        return Noise(own, shift, factor)
+        noise = Noise(own, shift, share * lost / kept * per_open)
+        return CalibratedNoise(noise, single, -0.5 * float(np.log(1.0 - lost * (1.0 - share))))
 
     def _choose_rows(self, eta: Array | None, second: Array) -> _SpreadRows:
         """The rows that have a spread by trees; all that were left out where it is constant."""

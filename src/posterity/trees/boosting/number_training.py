@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from posterity import likelihoods
 from posterity.arrays import Array
-from posterity.inference import rows as held_rows
 from posterity.likelihoods import exposed_counts
+from posterity.row_groups import RowGroups
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.choices import FoldPlan, draw_second_folds
 from posterity.trees.boosting.level_tests import LeveledRows
 from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import NO_FOLD, StartingPoint, cross_fit
@@ -26,7 +27,7 @@ _SPREAD_ROUNDS = 150
 _SPREAD_RATE = 0.15
 _SPREAD_PRIOR = 10.0  # times that of locations, since a square tells a tenth of what a mean does
 _SPREAD_FOLDS = 5
-_LEAST_ROWS = 20  # that have been left out, for trees of the spread
+_LEAST_ROWS = 20  # or groups, that have been left out, for trees of the spread
 _SHARED = 0.25  # of the rows left out, by two members
 
 
@@ -63,6 +64,7 @@ def fit_boosted_numbers(
     likelihood: likelihoods.Likelihood | None,
     weights: Array,
     folds: NDArray[np.int64],
+    groups: NDArray[np.int32],
     plan: BoostingPlan,
     rng: np.random.Generator,
     start: StartingPoint | None = None,
@@ -86,6 +88,8 @@ def fit_boosted_numbers(
         How often rows count.
     folds : array (N,)
         The member that leaves each row out; -1: none.
+    groups : array (N,)
+        From 0 on; rows of one do not judge each other.
     plan : BoostingPlan
         How to train.
     rng : Generator
@@ -108,22 +112,23 @@ def fit_boosted_numbers(
         replace(plan, leaves_own_target_out=False),
         of_location,
         start,
-        _draw_second_folds(folds, of_location) if share_rows else None,
+        draw_second_folds(folds, groups, _SHARED, of_location) if share_rows else None,
         levels,
     )
     family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
     out, n_members = np.isfinite(a), found.trees[0].n_members
-    spread, eta, noise = None, None, Noise(targets.training.likelihood, 0.0, 0.0)
+    spread, eta, noise = None, None, Noise(targets.training.likelihood)
+    log_prob = np.full(len(y), np.nan)
     if out.any():
         held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
-        if held.has_spread and np.count_nonzero(out) >= _LEAST_ROWS:
+        if held.has_spread and len(np.unique(groups[out])) >= _LEAST_ROWS:
             second = cross_fit(
                 replace(catalogue, family=family),
                 codes,
                 held.targets,
                 held.weights,
-                _choose_spread_folds(folds, out, of_spread),
+                _choose_spread_folds(folds, out, groups, of_spread),
                 _plan_spread(plan),
                 of_spread,
                 levels=levels,
@@ -133,9 +138,10 @@ def fit_boosted_numbers(
                 spread, eta = second.trees[0], second.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
-        noise = held.calibrate(eta, other, open_variance, n_members)
-        noise = replace(noise, log_exposure=exposed_counts.find_typical(y[out], weights[out]))
-    log_prob = _score_rows(noise, y, a, v, eta)
+        found_noise = held.calibrate(eta, other, open_variance, n_members)
+        log_exposure = exposed_counts.find_typical(y[out], weights[out])
+        noise = replace(found_noise.noise, log_exposure=log_exposure)
+        log_prob = found_noise.score(y, a, v, eta)
     return BoostedNumbers(
         family,
         found.trees[0],
@@ -164,35 +170,15 @@ def _plan_spread(plan: BoostingPlan) -> BoostingPlan:
     )
 
 
-def _draw_second_folds(
-    folds: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64] | None:
-    """The next member for some of the rows that each leaves out; of three members or more."""
-    n_members = int(np.max(folds)) + 1
-    if n_members < 3:
-        return None
-    chosen = (folds != NO_FOLD) & (rng.random(len(folds)) < _SHARED)
-    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
-
-
 def _choose_spread_folds(
-    folds: NDArray[np.int64], out: NDArray[np.bool_], rng: np.random.Generator
+    folds: NDArray[np.int64],
+    out: NDArray[np.bool_],
+    groups: NDArray[np.int32],
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Those of the location; new ones among the rows left out where there are fewer than three."""
     if np.max(folds) >= 2:
         return folds
-    drawn = np.full(len(folds), NO_FOLD)
-    drawn[out] = held_rows.draw_folds(np.zeros(np.count_nonzero(out)), 1.0 / _SPREAD_FOLDS, rng)
+    drawn, own = np.full(len(folds), NO_FOLD), RowGroups.of_equal(groups[out]).number
+    drawn[out] = FoldPlan.choose(len(own), _SPREAD_FOLDS).draw(np.zeros(len(own)), own, rng)
     return drawn
-
-
-def _score_rows(noise: Noise, y: Array, a: Array, v: Array, eta: Array | None) -> Array:
-    """Log-probability of targets by members that left them out, NaN where none did."""
-    log_prob = np.full(len(y), np.nan)
-    known = np.isfinite(a) if eta is None else np.isfinite(a) & np.isfinite(eta)
-    if known.any():
-        counts, log_exposure = exposed_counts.separate(y[known], 0.0)
-        own = None if eta is None else eta[known]
-        dist = noise.predict(a[known], v[known], own, log_exposure=log_exposure)
-        log_prob[known] = dist.log_prob(counts)
-    return log_prob

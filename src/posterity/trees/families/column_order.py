@@ -1,6 +1,6 @@
 """An order of columns that their values say, so that draws do not go by where a column stands.
 
-Columns are told apart by what rows have in them, and rows by what they have in all columns: both
+Columns are distinguished by what rows have in them, and rows by what they have in all columns: both
 are refined in turn, as nodes of a graph are by the test of Weisfeiler and Lehman. All sums are of
 whole numbers, which no order of rows or columns changes.
 """
@@ -27,7 +27,7 @@ _PARTS = 2.0**40  # of all rows, that shares are rounded to: sums of whole numbe
 def order_columns(X: Array, edges: Array, weights: Array | None = None) -> NDArray[np.int32]:
     """The columns (D,) in an order that does not depend on their places, units or the rows' order.
 
-    It is that of hashed codes. Columns that only their places tell apart, equal ones among them,
+    It is that of hashed codes. Columns that only their places distinguish, equal ones among them,
     keep these. Of more than 10,000 rows, the 10,000 of :func:`binning.find_edges` are looked at.
 
     Parameters

@@ -87,10 +87,10 @@ def _assign_parts(
     if groups is not None:
         return groups.astype(np.intp) % _PARTS
     keys = (*Y.T, _project_rows(X, len(Y), order))
-    order = np.lexsort(keys[::-1])
-    is_new = np.any([np.diff(key[order]) != 0.0 for key in keys], axis=0)
+    rank = np.lexsort(keys[::-1])
+    is_new = np.any([np.diff(key[rank]) != 0.0 for key in keys], axis=0)
     part = np.empty(len(Y), dtype=np.intp)
-    part[order] = np.concatenate([[0], np.cumsum(is_new)]) % _PARTS
+    part[rank] = np.concatenate([[0], np.cumsum(is_new)]) % _PARTS
     return part
 
 

@@ -1,0 +1,29 @@
+from posterity.inference.weights.kernel_columns import KernelWeights, KernelWeightSearch
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.normal import WeightNormal
+from posterity.inference.weights.problem import WeightProblem, Weights
+from posterity.inference.weights.space import (
+    LatentPosterior,
+    WeightSpace,
+    learn_weights,
+    maximise_likelihood,
+)
+from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
+from posterity.inference.weights.variational import NearestNormal
+
+__all__ = [
+    "KernelWeightSearch",
+    "KernelWeights",
+    "LaplaceFit",
+    "LatentPosterior",
+    "NearestNormal",
+    "RowTargets",
+    "TalliedTargets",
+    "WeightNormal",
+    "WeightProblem",
+    "WeightSpace",
+    "Weights",
+    "count_targets",
+    "learn_weights",
+    "maximise_likelihood",
+]

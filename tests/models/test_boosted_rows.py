@@ -1,0 +1,104 @@
+"""Rows on which boosted trees grow: weights, repetitions and copies of rows."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
+from support.for_each import for_each
+
+from posterity import BoostedTreesClassifier, BoostedTreesRegressor, scoring
+from posterity.copies import CopiedRowsWarning
+
+BOTH = [BoostedTreesClassifier, BoostedTreesRegressor]
+
+
+def waves(n, seed=0):
+    """Numbers, and two classes, of a plane and a wave."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    f = X[:, 0] + np.sin(2.0 * X[:, 1])
+    return X, f + 0.3 * rng.normal(size=n), (rng.random(n) < expit(2.0 * f)).astype(int)
+
+
+def targets_of(make, n, seed=0):
+    X, y, labels = waves(n, seed)
+    return X, labels if make is BoostedTreesClassifier else y
+
+
+@for_each("make", BOTH)
+def test_defaults_take_weights_for_repetitions(make):
+    check_sample_weight_equivalence_on_dense_data(make.__name__, make())
+
+
+@for_each("make", BOTH)
+@for_each("options", [{}, {"subsample": 0.7, "growth": "leaf"}, {"categorical_features": [2]}])
+@pytest.mark.filterwarnings("ignore::posterity.copies.CopiedRowsWarning")
+def test_drawn_folds_and_rows_take_weights_for_repetitions_in_any_order(make, options):
+    X, y = targets_of(make, 60)
+    X[:, 2] = np.round(2.0 * X[:, 2])
+    rng = np.random.default_rng(1)
+    times = rng.integers(0, 4, size=60)
+    repeated = rng.permutation(np.repeat(np.arange(60), times))
+    weighted = make(12, random_state=0, **options).fit(X, y, sample_weight=times)
+    again = make(12, random_state=0, **options).fit(X[repeated], y[repeated])
+    np.testing.assert_array_equal(again.activation(X), weighted.activation(X))
+    assert again.oob_log_score_ == pytest.approx(weighted.oob_log_score_, rel=1e-12)
+
+
+def test_copies_are_not_judged_by_members_that_learned_them():
+    X, y, _ = waves(80)
+    copied = np.repeat(np.arange(80), 5)
+    with pytest.warns(CopiedRowsWarning, match="320 of 400 rows are copies") as caught:
+        model = BoostedTreesRegressor(random_state=0).fit(X[copied], y[copied])
+    assert sum(issubclass(one.category, CopiedRowsWarning) for one in caught) == 1
+    X_new, y_new, _ = waves(3000, seed=1)
+    dist = model.predict_dist(X_new)
+    assert 0.8 < scoring.interval_coverage(dist, y_new) < 0.97
+    once = BoostedTreesRegressor(random_state=0).fit(X, y).predict_dist(X_new)
+    assert dist.log_prob(y_new).mean() > once.log_prob(y_new).mean() - 0.1
+
+
+@for_each("noise", [0.0, 1e-6])
+def test_some_copies_and_near_copies_do_not_narrow_intervals(noise):
+    X, y, _ = waves(300)
+    rows = np.append(np.arange(300), np.arange(20))
+    near = X[rows] + noise * np.random.default_rng(2).normal(size=(320, 3))
+    with pytest.warns(CopiedRowsWarning, match="20 of 320 rows are copies"):
+        model = BoostedTreesRegressor(200, random_state=0).fit(near, y[rows])
+    X_new, y_new, _ = waves(3000, seed=1)
+    assert 0.85 < scoring.interval_coverage(model.predict_dist(X_new), y_new) < 0.95
+
+
+def test_copies_do_not_make_classes_too_sure():
+    X, _, labels = waves(80)
+    copied = np.repeat(np.arange(80), 5)
+    with pytest.warns(CopiedRowsWarning, match="320 of 400"):
+        model = BoostedTreesClassifier(random_state=0).fit(X[copied], labels[copied])
+    once = BoostedTreesClassifier(random_state=0).fit(X, labels)
+    X_new, _, new = waves(3000, seed=1)
+    scores = [m.predict_log_proba(X_new)[np.arange(3000), new].mean() for m in (model, once)]
+    assert scores[0] > scores[1] - 0.1
+
+
+def test_repeated_observations_are_not_copies():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(400, 2)).astype(float)
+    labels = (rng.random(400) < 0.2 + 0.3 * X[:, 0]).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CopiedRowsWarning)
+        model = BoostedTreesClassifier(30, random_state=0).fit(X, labels)
+    new = (rng.random((400, 100)) < 0.2 + 0.3 * X[:, :1]).astype(int)
+    log_p = np.log(np.maximum(model.predict_proba(X), 1e-12))
+    true = np.mean(np.where(new == 1, log_p[:, 1:], log_p[:, :1]))
+    assert model.oob_log_score_ == pytest.approx(true, abs=0.05)
+
+
+@for_each("make", BOTH)
+def test_groups_are_judged_by_members_that_saw_none_of_them(make):
+    X, y = targets_of(make, 80)
+    copied = np.repeat(np.arange(80), 5)
+    grouped = make(20, random_state=0).fit(X[copied], y[copied], groups=copied)
+    weighted = make(20, random_state=0).fit(X, y, sample_weight=np.full(80, 5.0))
+    assert grouped.oob_log_score_ == pytest.approx(weighted.oob_log_score_, abs=0.15)
