@@ -28,8 +28,8 @@ LIMIT, SEED = 20.0, 0
 NOTE = (
     "CPU seconds of a default fit and MiB that it adds at its peak, with one thread, without "
     "compiling. Targets depend on three columns, smoothly and by steps; amounts and counts have "
-    "the same mean. A dash: the model is not compared on such a table by default, or took more than "
-    f"{LIMIT:.0f} s on a smaller one."
+    "the same mean. A dash: the model is not compared on such a table by default, or took more "
+    f"than {LIMIT:.0f} s on a smaller one."
 )
 
 

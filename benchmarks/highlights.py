@@ -98,7 +98,7 @@ ROWS = (
         "kin8nm, 2,000 x 8",
         "posterity BoostedTreesRegressor",
         (
-            ("CatBoost with uncertainty", "CatBoost, `RMSEWithUncertainty`"),
+            ("CatBoost with uncertainty", "CatBoost with uncertainty"),
             ("LightGBM, cross-validated spread", "LightGBM, spread of five folds"),
         ),
         (Measure("fit_cpu_s", "{} s"), Measure("log_score", "log score {}", 2)),

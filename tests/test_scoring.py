@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     brier_score_loss,
     confusion_matrix,
@@ -14,9 +15,11 @@ from sklearn.metrics import (
     root_mean_squared_error,
 )
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
-from posterity import scoring
+from posterity import BayesianLinearRegression, scoring
 from posterity.distributions import (
     Bernoulli,
     Categorical,
@@ -262,3 +265,23 @@ def test_scorers_number_the_labels_of_a_classifier():
     np.testing.assert_allclose(scoring.brier_scorer(model, X, labels), -np.mean(squares))
     with pytest.raises(ValueError, match="label 'd', which was not in the training data"):
         scoring.brier_scorer(model, X[:1], ["d"])
+
+
+def test_scorers_find_the_model_inside_pipelines_and_searches():
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    model = BayesianLinearRegression()
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {}, cv=3)
+    for scorer in (scoring.log_score_scorer, scoring.crps_scorer, scoring.rmse_scorer):
+        expected = scorer(model.fit(StandardScaler().fit_transform(X), y), X * 0.0, y)
+        wrapped = search.fit(X, y)
+        np.testing.assert_allclose(scorer(wrapped, X * 0.0 + X.mean(axis=0), y), expected)
+    labels = np.where(y > 0.0, "high", "low")
+    theirs = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, labels)
+    P = theirs.predict_proba(X)
+    np.testing.assert_allclose(
+        scoring.log_score_scorer(theirs, X, labels), -log_loss(labels, P, labels=["high", "low"])
+    )
+    np.testing.assert_allclose(
+        scoring.brier_scorer(theirs, X, labels), -np.mean((P[:, 1] - (labels == "low")) ** 2)
+    )

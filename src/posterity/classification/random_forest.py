@@ -95,7 +95,7 @@ class RandomForestClassifier(ForestClassifier):
     array([[1.  , 0.  ],
            [0.86, 0.14]])
     >>> model.oob_score_, model.feature_importances_.round(2)
-    (0.992, array([0.53, 0.44, 0.03]))
+    (0.992, array([0.5 , 0.47, 0.03]))
     """
 
     card = ModelCard(

@@ -42,7 +42,7 @@ class PosteriorDisplay:
     >>> model = BayesianLinearRegression().fit(X, y)
     >>> display = displays.PosteriorDisplay.from_estimator(model, n_draws=5, random_state=0)
     >>> display.names, display.draws.shape
-    (('offset', 'weight of x'), (5, 2))
+    (('intercept', 'weight of x'), (5, 2))
     >>> display.covariance.round(4)
     array([[ 0.1926, -0.0808],
            [-0.0808,  0.0539]])

@@ -46,9 +46,9 @@ def predict_dist(model: Any, X: Any) -> Any:
     >>> lower.round(1), upper.round(1)
     (array([ 2. , 14.1]), array([ 3.8, 27.4]))
     """
-    check_is_fitted(model)
     if hasattr(model, "predict_dist"):
         return model.predict_dist(X)
+    check_is_fitted(model)
     if isinstance(model, Pipeline):
         return predict_dist(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
     if isinstance(model, TransformedTargetRegressor):

@@ -1,6 +1,7 @@
 """Scorers for scikit-learn: callable(estimator, X, y), higher is better.
 
-An estimator needs ``predict_dist``, and a classifier also ``classes_``.
+An estimator has ``predict_dist``, or is a pipeline, a search or another of scikit-learn's wrappers
+around one that has it. Classifiers with ``predict_proba`` are scored, too.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
 
+from posterity import models
 from posterity.scoring import scores
 
 
@@ -25,7 +27,7 @@ def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> round(scoring.log_score_scorer(Standard(), np.ones((2, 1)), [0.0, 1.0]), 4)
     -1.1689
     """
-    return scores.log_score(estimator.predict_dist(X), _encode_labels(estimator, y))
+    return scores.log_score(models.predict_dist(estimator, X), _encode_labels(estimator, y))
 
 
 def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
@@ -41,7 +43,7 @@ def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> scoring.crps_scorer(Certain(), np.ones((2, 1)), [0.0, 1.0])
     -0.5
     """
-    return -scores.crps(estimator.predict_dist(X), y)
+    return -scores.crps(models.predict_dist(estimator, X), y)
 
 
 def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
@@ -59,7 +61,7 @@ def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> scoring.brier_scorer(Undecided(), np.ones((2, 1)), ["dog", "dog"])
     -0.25
     """
-    return -scores.brier(estimator.predict_dist(X), _encode_labels(estimator, y))
+    return -scores.brier(models.predict_dist(estimator, X), _encode_labels(estimator, y))
 
 
 def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
@@ -75,7 +77,7 @@ def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
     >>> scoring.rmse_scorer(Standard(), np.ones((2, 1)), [2.0, -2.0])
     -2.0
     """
-    return -scores.rmse(estimator.predict_dist(X), y)
+    return -scores.rmse(models.predict_dist(estimator, X), y)
 
 
 def _encode_labels(estimator: Any, y: ArrayLike) -> NDArray[Any]:
