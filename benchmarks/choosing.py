@@ -14,14 +14,13 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.progress import track
 
 from benchmarks import advice, harness, machine, report
 from benchmarks.choosing_sets import PROBLEMS, TARGET, Problem
 from benchmarks.options import Options
 from posterity import comparison, tables
-from posterity.comparison import Candidate, Result
+from posterity.comparison import Candidate, Result, measuring
 
 FIGURE = Path(__file__).parents[1] / "docs" / "_ext" / "choosing.py"
 FOLDS, QUICK_FOLDS, QUICK_ROWS = 5, 2, 120
@@ -135,8 +134,8 @@ def _compare_results(results: Iterable[Result], member: str) -> dict[str, dict[s
 
 def _scores(one: Result, advised: Result, best: Result) -> dict[str, Any]:
     """Return a model's scores, and how far the advised and the best one are ahead of it."""
-    ahead, ahead_error = _difference(advised, one)
-    behind, behind_error = _difference(best, one)
+    ahead, ahead_error = measuring.compute_lead(advised.held_out, one.held_out)
+    behind, behind_error = measuring.compute_lead(best.held_out, one.held_out)
     return {
         "baseline": one.baseline,
         "code": one.code,
@@ -151,12 +150,6 @@ def _scores(one: Result, advised: Result, best: Result) -> dict[str, Any]:
         "log_evidence": one.log_evidence,
         "warnings": list(one.warnings),
     }
-
-
-def _difference(a: Result, b: Result) -> tuple[float, float]:
-    """Mean of the differences of the log scores row by row, and its standard error."""
-    rows = a.held_out.log_prob - b.held_out.log_prob
-    return float(rows.mean()), float(rows.std(ddof=1) / np.sqrt(len(rows)))
 
 
 @functools.cache

@@ -117,12 +117,12 @@ def test_one_rule_chooses_among_equals_and_is_named():
     assert said(*equals).startswith(
         "Use 'linear': the simplest model that is about as good as the best. 'process' is better "
         "than 'linear' with a probability of 51 %, by 0.002 +- 0.07 in mean log score, that is "
-        "0.2 % more probability for an observed value; --prefer best chooses it."
+        "0.2 % more probability for an observed value; choose it with --prefer best."
     )
     assert said(*equals, prefer="best").startswith(
         "Use 'process': the best of 4 models. The simpler 'linear' is behind by 0.002 +- 0.07 in "
-        "mean log score: 'process' gives an observed value 0.2 % more probability; --prefer "
-        "simple chooses it."
+        "mean log score: 'process' gives an observed value 0.2 % more probability; choose it with "
+        "--prefer simple."
     )
 
 
@@ -134,8 +134,8 @@ def test_a_mixture_is_chosen_only_if_it_is_significantly_better():
     assert choosing.choose_model([mixture, forest], order=order, prefer="best") is mixture
     assert said(mixture, forest).startswith(
         "Use 'forest': the best single model. The mixture 'stack' is better than 'forest' with a "
-        "probability of 93 %, by 0.015 +- 0.01 in mean log score, that is 1.5 % more probability "
-        "for an observed value; 98 % are asked of a mixture; --prefer best chooses it."
+        "probability of 93 % (a mixture is chosen from 98 % on) by 0.015 +- 0.01 in mean log "
+        "score, that is 1.5 % more probability for an observed value; choose it with --prefer best."
     )
     ahead = replace(of_numbers("stack", -0.97, spread=0.2), weights=(("forest", 1.0),))
     assert choosing.choose_model([ahead, forest], order=order) is ahead
@@ -290,7 +290,7 @@ def test_a_mixture_that_is_better_by_little_is_not_called_insignificantly_better
     mixture = replace(of_numbers("stack", -0.995, spread=0.02), weights=(("forest", 1.0),))
     assert choosing.choose_model([mixture, forest], order=["forest", "stack"]) is forest
     text = said(mixture, forest)
-    assert "that is too little to keep several models for it" in text
+    assert "by too little to keep several models" in text
 
 
 def with_scores(name, log_prob, **fields):

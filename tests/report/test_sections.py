@@ -495,7 +495,7 @@ def test_what_helps_nothing_is_said_to_help_nothing_in_the_report() -> None:
     useless = comparison.Importance("felled", 0.01, 0.02, -0.03, 0.05)
     found = (*of_numbers().importance[:2], useless)
     section = inputs.section(dataclasses.replace(of_numbers(), importance=found))
-    assert "felled helps nothing beyond the other inputs" in section.lead
+    assert "felled adds nothing to the other inputs" in section.lead
     assert tables(section)[0].rows[-1].cells[1:3] == (
         "0.010 \N{PLUS-MINUS SIGN} 0.020",
         "\u22120.030 to 0.050",

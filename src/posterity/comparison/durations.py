@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from posterity import tables
+from posterity import linalg, tables
 from posterity.arrays import Array
 
 _REFERENCE_RUNS = 5
+_SMALL = 1e-3  # prior precision of a slope
 _BESIDES = 4.0  # seconds for imports, the importance of inputs and the report
 _RACE_FOLDS, _RACED = 2, 1.0  # folds of models that take longer than this many seconds a fold
 
@@ -84,11 +85,9 @@ def _interpolate(measured: Sequence[Sequence[float]], n: float, d: float, classe
     points = known[:, :3].copy()
     points[:, 2] = np.maximum(points[:, 2], np.log(2.0))  # numbers count as two classes
     distance = points - here
-    near: Array = np.exp(-0.5 * np.sum(distance**2, axis=1) / 2.0) + 1e-6
-    design = np.column_stack([np.ones(len(points)), distance])
-    weighted = design * near[:, None]
-    prior = np.diag([0.0, 1e-3, 1e-3, 1e-3])  # of slopes that two or three sizes do not tell
-    coefficients = np.linalg.lstsq(
-        design.T @ weighted + prior, weighted.T @ known[:, 3], rcond=None
-    )[0]
-    return float(np.exp(coefficients[0]))
+    near: Array = np.exp(-0.25 * np.sum(distance**2, axis=1)) + 1e-6
+    design = np.column_stack([np.ones(len(points)), distance]) * np.sqrt(near)[:, None]
+    # Slopes that two or three sizes do not tell are small.
+    design = np.concatenate([design, np.sqrt(_SMALL) * np.eye(4)[1:]])
+    log_seconds = np.concatenate([known[:, 3] * np.sqrt(near), np.zeros(3)])
+    return float(np.exp(linalg.least_squares(design, log_seconds).solution[0]))

@@ -134,23 +134,23 @@ def add_two_class_scores(results: Sequence[Result], flagging: Flagging) -> tuple
 
 
 def say_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> list[str]:
-    """Write which model costs least, from which probability on rows are flagged, and how many."""
+    """Write in a sentence which model costs least, and from which probability rows are flagged."""
     if flagging.cost is None:
         return []
     least = min(family, key=lambda one: (_get_scores(one).expected_cost, one is not chosen))
     found = _get_scores(least)
     none, every = _compute_trivial_costs(least.held_out, flagging)
-    better = "" if found.expected_cost < min(none, every) else "; no model costs less than that"
+    better = "" if found.expected_cost < min(none, every) else ", and no model costs less than that"
     false_alarm, miss = (format_amount(value, 6) for value in flagging.cost)
-    said = (
+    beside = "" if least is chosen else f"; {_say_chosen_cost(chosen, least, flagging)}"
+    return [
         f"With costs of {false_alarm} for a false alarm and {miss} for a miss, flag rows whose "
         f"probability of {found.positive!r} is at least {found.threshold:.3g}: {least.name!r} has "
         f"the least expected cost, {format_with_error(found.expected_cost, found.cost_error)} per "
         f"row{_name_equals(family, least, flagging)}, and flags {_format_share(found)} of the "
         f"held-out rows (to flag none would cost {format_amount(none, 3)}, all "
-        f"{format_amount(every, 3)}{better})."
-    )
-    return [said] if least is chosen else [said, _say_chosen_cost(chosen, least, flagging)]
+        f"{format_amount(every, 3)}{better}){beside}."
+    ]
 
 
 def format_with_error(value: float, error: float) -> str:
@@ -180,16 +180,16 @@ def _name_equals(family: Sequence[Result], least: Result, flagging: Flagging) ->
     if not equals:
         return ""
     which = repr(equals[0].name) if len(equals) == 1 else f"{len(equals)} other models"
-    return f" (not significantly less than {which})"
+    return f" (hardly less than {which})"
 
 
 def _say_chosen_cost(chosen: Result, least: Result, flagging: Flagging) -> str:
     """Write how much more the chosen model costs than the one of the least cost."""
     more, error = _compute_more(chosen.held_out, least.held_out, flagging)
-    sure = "" if more > _SURE * error else ", which is not significant,"
+    sure = "" if more > _SURE * error else ", which may be chance,"
     return (
-        f"The chosen model, {chosen.name!r}, costs {format_with_error(more, error)} more{sure} and "
-        f"flags {_format_share(_get_scores(chosen))}."
+        f"{chosen.name!r} costs {format_with_error(more, error)} more{sure} and flags "
+        f"{_format_share(_get_scores(chosen))}"
     )
 
 

@@ -140,7 +140,7 @@ def rank_inputs(
 
 
 def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
-    """Say in sentences which inputs matter most, and which help nothing.
+    """Say in sentences which inputs matter most, and which add nothing.
 
     Parameters
     ----------
@@ -155,8 +155,7 @@ def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
     >>> for sentence in comparison.describe_importance([age, size]):
     ...     print(sentence)
     Decrease of the mean log score when an input is shuffled (95 % interval): age 0.3 (0.2 to 0.4).
-    As far as these rows tell, size helps nothing beyond the other inputs: its interval
-    includes zero.
+    As far as these rows tell, size adds nothing to the other inputs: its interval includes zero.
     """
     helping = [one for one in found if one.helps]
     others = [one.name for one in found if not one.helps]
@@ -173,14 +172,14 @@ def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
             "score include zero."
         )
     elif others:
-        help_, include = (
-            ("helps", "its interval includes")
+        add, include = (
+            ("adds", "its interval includes")
             if len(others) == 1
-            else ("help", "their intervals include")
+            else ("add", "their intervals include")
         )
         sentences.append(
-            f"As far as these rows tell, {_join_names(others)} {help_} nothing beyond the other "
-            f"inputs: {include} zero."
+            f"As far as these rows tell, {_join_names(others)} {add} nothing to the other inputs: "
+            f"{include} zero."
         )
     return tuple(sentences)
 

@@ -31,7 +31,7 @@ def verdict(
 ) -> str:
     """Say which model to use, how sure that is, what another costs, and how far to trust it.
 
-    Four sentences at most, or five with costs of mistakes. How sure one is that a model is better
+    Four sentences at most. How sure one is that a model is better
     is always the probability that it has the higher mean log score on more rows of the same kind;
     what it costs to take another is the difference of these scores, and the ratio of the
     probabilities of an observed value that follows from it.
@@ -67,18 +67,17 @@ def verdict(
     family = [one for one in results if not one.baseline]
     baselines = [one for one in results if one.baseline]
     chosen = choosing.choose_model(results, order=order, prefer=prefer)
+    costs = say_costs(family, chosen, flagging) if flagging else []
     constant = choosing.find_constant(results)
     if constant and not is_better(family[0], constant, least=HARDLY):
         said = _say_nothing_helps(family[0], chosen, constant, target)
     else:
-        said = [
-            *_compare_with_baseline(family[0], baselines),
-            *_say_choice(chosen, family, order),
-        ]
+        beside = _compare_with_baseline(family[0], baselines)
+        choice = _say_choice(chosen, family, order)
+        said = [*beside, *(choice[:1] if beside and costs else choice)]
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
     said.append(f"{trust}{_DEPENDENT if cautions else ''}.")
-    said += say_costs(family, chosen, flagging) if flagging else []
-    return " ".join(said)
+    return " ".join([*said, *costs])
 
 
 def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
@@ -135,7 +134,7 @@ def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) 
         return [
             first,
             f"The simpler {simple.name!r} is behind by {_say_less(best, simple)}; "
-            "--prefer simple chooses it.",
+            "choose it with --prefer simple.",
         ]
     return [
         first,
@@ -150,24 +149,23 @@ def _say_simple_choice(chosen: Result, best: Result, single: Result) -> list[str
         if chosen is single
         else "the simplest model that is about as good as the best"
     )
-    ahead = f"{best.name!r} is {_say_better(best, chosen)}"
-    if best.weights:
-        ahead = f"The mixture {ahead}"
-        needed = (
-            "that is too little to keep several models for it"
-            if compute_probability_better(best, single) >= choosing.SURE
-            else f"{_format_chance(choosing.SURE)} are asked of a mixture"
-        )
-        ahead = f"{ahead}; {needed}"
-    return [f"Use {chosen.name!r}: {what}.", f"{ahead}; --prefer best chooses it."]
+    if not best.weights:
+        ahead = f"{best.name!r} is {_say_better(best, chosen)}"
+    elif compute_probability_better(best, single) < choosing.SURE:
+        note = f" (a mixture is chosen from {_format_chance(choosing.SURE)} on)"
+        ahead = f"The mixture {best.name!r} is {_say_better(best, chosen, note)}"
+    else:
+        note = ", by too little to keep several models,"
+        ahead = f"The mixture {best.name!r} is {_say_better(best, chosen, note)}"
+    return [f"Use {chosen.name!r}: {what}.", f"{ahead}; choose it with --prefer best."]
 
 
-def _say_better(ahead: Result, behind: Result) -> str:
+def _say_better(ahead: Result, behind: Result, note: str = "") -> str:
     """Write how sure it is that a model is better than another, and by how much."""
     sure = _format_chance(compute_probability_better(ahead, behind))
     more = f"{_format_more(ahead, behind)} for an observed value"
     return (
-        f"better than {behind.name!r} with a probability of {sure}, by "
+        f"better than {behind.name!r} with a probability of {sure}{note or ','} by "
         f"{_format_lead(ahead, behind)} in mean log score, that is {more}"
     )
 

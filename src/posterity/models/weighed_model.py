@@ -89,7 +89,7 @@ class WeightedModel(FeatureModel, abc.ABC):
     def _offset_share(self) -> float:
         if self.fit_intercept:
             return 1.0
-        raise ValueError("The model has no offset: it was fitted with fit_intercept=False.")
+        raise ValueError("The model has no intercept: it was fitted with fit_intercept=False.")
 
     def _find_column(self, weight: Any, M: int) -> int:
         """Return the position of a column that is given by position or by name."""

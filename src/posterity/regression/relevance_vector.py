@@ -249,9 +249,7 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     def _fit_partitions(self, partitions: designs.Partitions, known: Any) -> models.VectorFit:
         """In normal noise, from rows that stay on the workers."""
         if known is not None:
-            raise ValueError(
-                "Dask collections bring no noise_variance by row: this is for rows in memory."
-            )
+            raise ValueError("Dask collections bring no noise_variance by row: it needs arrays.")
         if self.likelihood is not None:
             raise ValueError("likelihood= needs all rows in memory: pass arrays, such as a sample.")
         noise = SparseNoise(self._given_noise, 1.0)  # refused before rows are read

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posterity.comparison import describe_gain
 from posterity.report import numbers
 from posterity.report.sections import models
 from posterity.report.sections.dependence import NOMINAL
@@ -28,7 +27,6 @@ class Head:
 def head(story: Story) -> Head:
     """Build the top of the page."""
     found = story.comparison
-    gain = [] if found is None else describe_gain(found.results, found.best)
     return Head(
         story.title,
         story.source,
@@ -36,7 +34,7 @@ def head(story: Story) -> Head:
         models.link_quoted_names(_write_verdict(story), models.find_links(story)),
         tuple(_list_facts(story)),
         () if found is None else found.cautions,
-        (*gain, *story.notes, *story.schema.notes),
+        (*story.notes, *story.schema.notes),
         story.predict_command,
     )
 

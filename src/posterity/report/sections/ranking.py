@@ -3,6 +3,7 @@
 import numpy as np
 from markupsafe import Markup
 
+from posterity.comparison import describe_gain
 from posterity.comparison.results import Comparison, Result
 from posterity.report import numbers, scales
 from posterity.report.material import ReportData
@@ -46,6 +47,7 @@ def section(material: ReportData) -> Section | None:
         f"{numbers.format_plural(len(found.results), 'model')} on "
         f"{numbers.format_plural(found.n_rows, 'row')}; all models use the same folds."
     )
+    lead = " ".join([lead, *describe_gain(found.results, found.best)])
     return Section("ranking", "Ranking of models", lead, tuple(blocks))
 
 
@@ -54,7 +56,7 @@ def _figure(found: Comparison) -> Figure:
     caption = (
         "Each dot is the mean log score of a model on held-out rows minus that of the best; "
         "further right is better. Lines are two standard errors of the difference, computed row "
-        "by row. If a line reaches zero, the difference is not significant."
+        "by row. If a line reaches zero, the difference may be chance."
     )
     both = (("dots accent", "models"), ("dots hollow", "baselines"))
     legend = both if any(result.baseline for result in found.results) else ()
