@@ -284,7 +284,7 @@ def test_what_there_is_no_weight_of_is_named():
         model.weight_distribution(["length"])
     with pytest.raises(ValueError, match="Weight 3 does not exist"):
         model.weight_distribution([3])
-    with pytest.raises(ValueError, match="no offset"):
+    with pytest.raises(ValueError, match="no intercept"):
         model.weight_distribution(["intercept"])
 
 
