@@ -11,7 +11,6 @@ from support.for_each import for_each
 import posterity
 from posterity import comparison, regression, tables
 from posterity.comparison import folds, stacking
-from posterity.persistence import upgrades
 
 SEEN = []
 
