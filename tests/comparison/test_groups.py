@@ -148,15 +148,6 @@ def test_models_of_groups_know_combinations_and_are_saved(tmp_path):
     assert "ward and patient" in (tmp_path / "report.html").read_text("utf-8")
 
 
-def test_files_of_one_column_of_groups_are_read():
-    assert upgrades.upgrade("tables.GroupPart", {"name": "who", "levels": ("a", "b")}) == {
-        "columns": ("who",),
-        "levels": ("a", "b"),
-    }
-    for before, now in [({"groups": "who"}, ("who",)), ({"groups": None}, ()), ({}, ())]:
-        assert upgrades.upgrade("tables.Schema", before)["groups"] == now
-
-
 def test_combinations_that_are_too_few_are_counted():
     table = {"a": [0, 1] * 10, "b": [2, 3] * 10, "x": range(20), "y": np.arange(20.0) ** 2}
     with pytest.raises(tables.TableError, match="combination of 'a' and 'b' has 2 groups, fewer"):

@@ -15,11 +15,11 @@ from posterity.inference.posterior import LatentMarginals
 from posterity.inference.process import (
     LaplacePosterior,
     NearestPosterior,
+    NearestSoftmaxPosterior,
     ProjectedPosterior,
     PropagationPosterior,
     ScaleMixturePosterior,
     SoftmaxPosterior,
-    VariationalPosterior,
 )
 from posterity.kernels.mean_prior import Slopes
 from posterity.models import exposure as exposed
@@ -43,7 +43,7 @@ class LatentFit:
         | PropagationPosterior
         | ScaleMixturePosterior
         | SoftmaxPosterior
-        | VariationalPosterior
+        | NearestSoftmaxPosterior
         | PosteriorMixture
     )
     log_evidence: float

@@ -68,7 +68,7 @@ class Registry:
         modules, short = thing.__module__.split("."), thing.__qualname__
         names = [f"own.{short}", short]
         if modules[0] == "posterity":
-            names.append(f"{modules[1]}.{short}")
+            names.append(_name_in_room(thing))
         elif modules[0] == "sklearn":
             names += [".".join([*modules[:n], short]) for n in range(len(modules), 0, -1)]
         return next((name for name in names if self._look_up(name) is thing), None)
@@ -98,7 +98,7 @@ class Registry:
         return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)  # names of files, which need not be few
 def _find_public(name: str) -> type | None:
     """Return the public class with this name; None if there is none whose objects have fields."""
     room, _, short = name.rpartition(".")
@@ -112,10 +112,15 @@ def _find_public(name: str) -> type | None:
 
 @functools.cache
 def _list_records(cls: type) -> dict[str, type]:
-    """Return by name the classes of the library that annotations of a class mention."""
+    """Return by name the classes that annotations of a class mention and that are not public."""
     bases = (base for base in cls.__mro__ if base.__module__.startswith("posterity."))
     hints = (hint for base in bases for hint in typing.get_type_hints(base).values())
-    return {found.__qualname__: found for hint in hints for found in _list_classes(hint)}
+    classes = {found for hint in hints for found in _list_classes(hint)}
+    return {c.__qualname__: c for c in classes if _find_public(_name_in_room(c)) is not c}
+
+
+def _name_in_room(thing: Any) -> str:
+    return f"{thing.__module__.split('.')[1]}.{thing.__qualname__}"
 
 
 def _list_classes(hint: Any) -> Iterator[type]:
