@@ -12,8 +12,7 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
-from posterity.inference.local.experts import ExpertMixture
+from posterity.inference.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel, ModelCard
 
 

@@ -171,7 +171,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
-
     spread_trees_: BoostedTrees | None
     noise_: Noise
 
