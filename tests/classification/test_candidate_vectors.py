@@ -142,13 +142,10 @@ def test_a_query_column_doubts_far_from_all_rows():
     assert len(model.X_train_) == len(X)
 
 
-def test_a_file_keeps_candidates_and_older_models_have_none(tmp_path):
+def test_a_file_keeps_candidates(tmp_path):
     X, y = rings()
     model = RelevanceVectorClassifier(KERNEL, candidates=10, random_state=0).fit(X, y)
     posterity.save(model, tmp_path / "model")
     loaded = posterity.load(tmp_path / "model")
     assert loaded.candidates == 10
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
-    old = RelevanceVectorClassifier(KERNEL)
-    del old.candidates
-    assert len(old.fit(X, y).relevance_)

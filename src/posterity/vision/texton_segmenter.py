@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, progress, validation
 from posterity.trees.boosting.boosted_trees import BoostedTrees
-from posterity.trees.boosting.calibration import contrast_classes
+from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
 from posterity.trees.boosting.fresh import FreshRules
 from posterity.trees.boosting.grown import TreeRules
 from posterity.vision import pixel_boosting, pixel_rows
@@ -127,6 +127,8 @@ class TextonSegmenter(BaseEstimator):
     True
     """
 
+    trees_: BoostedTrees
+    calibration_: ClassCalibration
     random_field_: RandomField
 
     def __init__(
