@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -19,11 +20,13 @@ from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
+from posterity.parameters import declare_parameters
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
 
 
+@declare_parameters
 class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
@@ -143,6 +146,22 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     (True, True, True)
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    noise_variance: float | None = field(default=None, kw_only=False)
+    mean: str = field(default="constant", kw_only=False)
+    likelihood: Any = None
+    inference: str = "auto"
+    inducing_points: Any = None
+    normalize_y: bool = False
+    shared_kernel: bool = False
+    hyperparameters: str = "average"
+    n_restarts: int = 2
+    warm_start: bool = False
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = 0
+
     card = ModelCard(
         likelihood="normal, or any",
         prior="normal, over functions",
@@ -169,45 +188,7 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     target_center_ = FittedAttribute("targets.center")
     target_scale_ = FittedAttribute("targets.scale")
 
-    _fitted: NormalFit | LatentFit
-    shared_kernel: bool = False  # of a model saved before it could be chosen
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        noise_variance: float | None = None,
-        mean: str = "constant",
-        *,
-        likelihood: Any = None,
-        inference: str = "auto",
-        inducing_points: Any = None,
-        normalize_y: bool = False,
-        shared_kernel: bool = False,
-        hyperparameters: str = "average",
-        n_restarts: int = 2,
-        warm_start: bool = False,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.noise_variance = noise_variance
-        self.mean = mean
-        self.likelihood = likelihood
-        self.inference = inference
-        self.inducing_points = inducing_points
-        self.normalize_y = normalize_y
-        self.shared_kernel = shared_kernel
-        self.hyperparameters = hyperparameters
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
+    _fitted: NormalFit | LatentFit = field(init=False)
 
     def fit(
         self,

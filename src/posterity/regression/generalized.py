@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import can_average, check_hyperparameters
+from posterity.parameters import declare_parameters
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
@@ -145,6 +147,7 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
         )
 
 
+@declare_parameters
 class GeneralizedLinearRegression(LikelihoodRegressor):
     """Regression with any likelihood whose latent value is linear in the features.
 
@@ -210,6 +213,14 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     (array([1.]), 1.1)
     """
 
+    likelihood: Any = field(kw_only=False)
+    features: Any = None
+    prior_variance: float | None = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="any: Poisson for counts",
         prior="normal",
@@ -218,25 +229,6 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         advice="counts of events, or another likelihood",
         page="likelihoods",
     )
-
-    def __init__(
-        self,
-        likelihood: Any,
-        *,
-        features: Any = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.likelihood = likelihood
-        self.features = features
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.Likelihood:
         if isinstance(self.likelihood, likelihoods.Likelihood):

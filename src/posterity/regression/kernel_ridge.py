@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -21,12 +22,14 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
 
 
+@declare_parameters
 class KernelRidgeRegression(KernelRegressor):
     """The smoothest function near the targets: least squares with a kernel's norm as penalty.
 
@@ -97,6 +100,10 @@ class KernelRidgeRegression(KernelRegressor):
     True
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    alpha: float | None = field(default=None, kw_only=False)
+    fit_intercept: bool = True
+
     card = ModelCard(
         likelihood="normal",
         prior="normal",
@@ -106,15 +113,8 @@ class KernelRidgeRegression(KernelRegressor):
         page="kernels",
     )
 
-    _loo: LeaveOneOut
-    _factorised: CholeskyFit | None
-
-    def __init__(
-        self, kernel: Any = None, alpha: float | None = None, *, fit_intercept: bool = True
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
+    _loo: LeaveOneOut = field(init=False)
+    _factorised: CholeskyFit | None = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

@@ -9,6 +9,7 @@ from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference.conjugate import refine_least_squares
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
@@ -17,6 +18,7 @@ _EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last
 _SMALL = 50_000  # entries up to which these are worth their cost
 
 
+@declare_parameters
 class LinearRegression(FlatModel, StreamedLinearModel):
     """Least squares, with the prediction interval that belongs to it.
 
@@ -59,6 +61,10 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     array([ 3.1, 17. ])
     """
 
+    features: Any = None
+    fit_intercept: bool = True
+    predictive: str = "student_t"
+
     card = ModelCard(
         likelihood="normal",
         prior="flat",
@@ -67,17 +73,6 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         advice="many more rows than columns, or a textbook least-squares fit",
         page="regression",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        fit_intercept: bool = True,
-        predictive: str = "student_t",
-    ) -> None:
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.predictive = predictive
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._maximise_likelihood(statistics, standardize=True)

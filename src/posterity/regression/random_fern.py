@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from posterity import trees
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests, growth
 
 
+@declare_parameters
 class RandomFernRegressor(ForestRegressor):
     """Random ferns with normal cells: all nodes of a level use the same test.
 
@@ -51,6 +54,18 @@ feature_importances_
     0.24 +- 0.01
     """
 
+    n_estimators: int = field(default=100, kw_only=False)
+    max_depth: int = field(default=12, kw_only=False)
+    splits: trees.Family | None = None
+    max_features: int | float | str | None = None
+    min_samples_leaf: float = 5.0
+    bootstrap: bool = True
+    max_samples: float | None = None
+    concentration: float | None = None
+    sharpness: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="normal leaves",
         prior="pooled variance",
@@ -59,33 +74,6 @@ feature_importances_
         advice="predictions must be very fast",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_depth: int = 12,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        min_samples_leaf: float = 5.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.splits = splits
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(family, two_thirds_of_columns(family), grow=growth.grow_fern)

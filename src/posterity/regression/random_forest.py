@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from posterity import trees
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression.forest_model import ForestRegressor
 from posterity.trees import forests
 
 
+@declare_parameters
 class RandomForestRegressor(ForestRegressor):
     """Random forest with normal leaves: a prediction is a mixture over trees.
 
@@ -89,6 +92,18 @@ class RandomForestRegressor(ForestRegressor):
     (array([-1. ,  1.1]), array([0.1, 0.4]))
     """
 
+    n_estimators: int = field(default=100, kw_only=False)
+    splits: trees.Family | None = None
+    max_features: int | float | str | None = None
+    max_depth: int | None = None
+    min_samples_leaf: float = 1.0
+    bootstrap: bool = True
+    max_samples: float | None = None
+    concentration: float | None = None
+    sharpness: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="normal leaves",
         prior="pooled variance, learned out of bag",
@@ -97,33 +112,6 @@ class RandomForestRegressor(ForestRegressor):
         advice="many rows, steps and thresholds",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.splits = splits
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(family, two_thirds_of_columns(family))

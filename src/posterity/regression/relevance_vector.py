@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from posterity.inference.sparse_bayes import (
     SparseProblem,
 )
 from posterity.models import FittedAttribute, ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -25,6 +26,7 @@ from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import BlockStatistics, EqualVarianceRows, SparseNoise
 
 
+@declare_parameters
 class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRegressor):
     """Regression on a few kernel functions, each centred at a training row.
 
@@ -129,6 +131,21 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     array([0.88, 1.23])
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    degrees_of_freedom: float = 0.0
+    noise_variance: float | None = None
+    fit_intercept: bool = True
+    max_vectors: int | None = None
+    query_column: bool = False
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    random_state: Any = None
+    device: str | None = None
+    candidates: Any = None
+    likelihood: Any = None
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
@@ -140,42 +157,6 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
 
     noise_variance_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        degrees_of_freedom: float = 0.0,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        max_vectors: int | None = None,
-        query_column: bool = False,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        random_state: Any = None,
-        device: str | None = None,
-        candidates: Any = None,
-        likelihood: Any = None,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.degrees_of_freedom = degrees_of_freedom
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.max_vectors = max_vectors
-        self.query_column = query_column
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.device = device
-        self.candidates = candidates
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def fit(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from posterity.inference.conjugate import (
 )
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.parameters import declare_parameters
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
 
+@declare_parameters
 class RidgeRegression(PosteriorModel, StreamedLinearModel):
     """Least squares with a penalty on the squared weights, read as a probability model.
 
@@ -66,6 +69,13 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     array([2.])
     """
 
+    alpha: float = field(default=1.0, kw_only=False)
+    features: Any = None
+    fit_intercept: bool = True
+    penalize_intercept: bool = False
+    standardize: bool = True
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="normal",
         prior="normal, tied to the noise",
@@ -74,23 +84,6 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         advice="the penalty is known",
         page="regression",
     )
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        features: Any = None,
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        standardize: bool = True,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.alpha = alpha
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.standardize = standardize
-        self.hyperparameters = hyperparameters
 
     @property
     def _is_centred(self) -> bool:

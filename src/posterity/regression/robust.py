@@ -9,9 +9,11 @@ from posterity.arrays import Array
 from posterity.designs import Design
 from posterity.likelihoods import student_t
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters
 from posterity.regression.generalized import LikelihoodRegressor
 
 
+@declare_parameters
 class RobustRegression(LikelihoodRegressor):
     """Linear regression whose noise has heavy tails, so that outliers lose their influence.
 
@@ -63,6 +65,15 @@ class RobustRegression(LikelihoodRegressor):
     array([2.])
     """
 
+    features: Any = None
+    degrees_of_freedom: float | None = None
+    min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM
+    scale: float | None = None
+    prior_variance: float | None = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="Student-t: outliers",
         prior="normal",
@@ -71,27 +82,6 @@ class RobustRegression(LikelihoodRegressor):
         advice="some targets are outliers",
         page="likelihoods",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        degrees_of_freedom: float | None = None,
-        min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM,
-        scale: float | None = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.degrees_of_freedom = degrees_of_freedom
-        self.min_degrees_of_freedom = min_degrees_of_freedom
-        self.scale = scale
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.StudentT:
         return likelihoods.StudentT(

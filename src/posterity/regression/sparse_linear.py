@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import count_targets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.parameters import declare_parameters
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -29,6 +31,7 @@ from posterity.regression.sparse_noise import EqualVarianceRows, SparseNoise
 from posterity.regression.streamed import StreamedLinearModel
 
 
+@declare_parameters
 class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegressor):
     """Linear regression that keeps the few columns that raise the evidence.
 
@@ -116,6 +119,16 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     (array([ 3, 80]), array([ 1., -2.]))
     """
 
+    features: Any = None
+    degrees_of_freedom: float = 0.0
+    noise_variance: float | None = None
+    fit_intercept: bool = True
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    likelihood: Any = None
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
@@ -125,35 +138,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         page="sparse",
     )
 
-    relevance_: NDArray[np.intp]
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-    likelihood_: Any = None
-    posterior_: Any  # a ConjugatePosterior in normal noise, else a SparsePosterior
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        degrees_of_freedom: float = 0.0,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        likelihood: Any = None,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.degrees_of_freedom = degrees_of_freedom
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
+    relevance_: NDArray[np.intp] = field(init=False)
+    likelihood_: Any = field(default=None, init=False)
+    posterior_: Any = field(
+        init=False
+    )  # a ConjugatePosterior in normal noise, else a SparsePosterior
 
     def fit(
         self,

@@ -14,10 +14,12 @@ from posterity.arrays import Array
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
+from posterity.parameters import declare_parameters
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
 
+@declare_parameters
 class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     """Nonlinear regression built one unit at a time, with any likelihood.  [P9 Sec 9.7]
 
@@ -98,6 +100,17 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     (array([ 1.  , -0.02]), array([0.11, 0.11]), 1)
     """
 
+    n_units: int = dataclasses.field(default=20, kw_only=False)
+    units: str = "arctan"
+    likelihood: likelihoods.Likelihood | None = None
+    n_restarts: int = 4
+    validation_fraction: float | None = 0.2
+    learning_rate: float = 1.0
+    subsample: float = 1.0
+    max_iter: int = 3000
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="any",
         prior="weak normal",
@@ -107,32 +120,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         page="trees",
     )
 
-    likelihood_: likelihoods.Likelihood
-
-    def __init__(
-        self,
-        n_units: int = 20,
-        *,
-        units: str = "arctan",
-        likelihood: likelihoods.Likelihood | None = None,
-        n_restarts: int = 4,
-        validation_fraction: float | None = 0.2,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
-        max_iter: int = 3000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.units = units
-        self.likelihood = likelihood
-        self.n_restarts = n_restarts
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    likelihood_: likelihoods.Likelihood = dataclasses.field(init=False)
 
     def fit(
         self,
