@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from dataclasses import field
 from typing import Any, TypeVar, dataclass_transform
+
+__all__ = ["declare_parameters", "field"]
 
 Class = TypeVar("Class", bound=type)
 
 _MARKS = ("__dataclass_fields__", "__dataclass_params__", "__replace__")
 
 
-@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(dataclasses.field,))
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field,))
 def declare_parameters(cls: Class) -> Class:
     """Make the fields of an estimator, after those of its bases, the parameters of ``__init__``.
 
@@ -23,7 +26,6 @@ def declare_parameters(cls: Class) -> Class:
 
     Examples
     --------
-    >>> from dataclasses import field
     >>> from sklearn.base import BaseEstimator
     >>> @declare_parameters
     ... class Smoother(BaseEstimator):
@@ -43,7 +45,7 @@ def declare_parameters(cls: Class) -> Class:
         inherited |= vars(base).get("_parameter_fields", {})
     for name in inherited.keys() - own.keys():
         known = inherited[name]
-        setattr(cls, name, dataclasses.field(default=known.default, kw_only=known.kw_only))
+        setattr(cls, name, field(default=known.default, kw_only=known.kw_only))
     made.__annotations__ = {name: known.type for name, known in inherited.items()} | own
     dataclasses.dataclass(eq=False, repr=False, kw_only=True, match_args=False)(cls)
     made._parameter_fields = {f.name: f for f in dataclasses.fields(made) if f.init}

@@ -24,8 +24,10 @@ from posterity.inference.conjugate import (
     learn_concentration,
 )
 from posterity.models import ModelCard
+from posterity.parameters import declare_parameters, field
 
 
+@declare_parameters
 class DiscreteClassifier(base.Classifier):
     """Classes from discrete observations, by counting.  [P9 Prob 9.12]
 
@@ -73,6 +75,9 @@ class DiscreteClassifier(base.Classifier):
            [0.667, 0.333]])
     """
 
+    concentration: float | None = field(default=None, kw_only=False)
+    independent: bool = False
+
     card = ModelCard(
         likelihood="categorical",
         prior="Dirichlet",
@@ -82,11 +87,7 @@ class DiscreteClassifier(base.Classifier):
         page="classification",
     )
 
-    tables_: list[CountTable]
-
-    def __init__(self, concentration: float | None = None, *, independent: bool = False) -> None:
-        self.concentration = concentration
-        self.independent = independent
+    tables_: list[CountTable] = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count the categories of each column in each class.

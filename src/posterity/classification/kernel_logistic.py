@@ -16,8 +16,10 @@ from posterity.inference.averaging import transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.parameters import declare_parameters, field
 
 
+@declare_parameters
 class KernelLogisticRegression(models.KernelModel, Classifier):
     """Logistic regression on the columns of a kernel, its width learned by the evidence.
 
@@ -79,6 +81,14 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     array([False,  True])
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    prior_variance: float | None = None
+    fit_intercept: bool = True
+    averaging: str = "exact"
+    max_iter: int = 100
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -87,28 +97,6 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         advice="a smooth decision boundary that keeps every row, in weight space",
         page="classification",
     )
-
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        averaging: str = "exact",
-        max_iter: int = 100,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.max_iter = max_iter
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

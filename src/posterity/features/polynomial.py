@@ -9,8 +9,10 @@ from posterity import validation
 from posterity.arrays import Array
 from posterity.features.base import Features
 from posterity.linalg import double_double
+from posterity.parameters import declare_parameters, field
 
 
+@declare_parameters
 class Polynomial(Features):
     """Products of powers of the inputs up to a total degree.  [P8 8.18]
 
@@ -38,9 +40,8 @@ class Polynomial(Features):
     array(['age', 'age^2', 'age^3'], dtype=object)
     """
 
-    def __init__(self, degree: int = 2, *, interactions: bool = True) -> None:
-        self.degree = degree
-        self.interactions = interactions
+    degree: int = field(default=2, kw_only=False)
+    interactions: bool = True
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         D = X.shape[1]

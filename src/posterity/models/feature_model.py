@@ -16,13 +16,16 @@ from posterity.arrays import Array
 from posterity.inference import rows
 from posterity.inference.local import fit_learned_features
 from posterity.models.training import refuse_noise_of_rows
+from posterity.parameters import declare_parameters, field
 
 
+@declare_parameters
 class FeatureModel(BaseEstimator):
     """An estimator with ``features``: what it is linear in, None for the columns as they are."""
 
-    features: Any
-    features_: Any
+    features: Any = None
+
+    features_: Any = field(init=False)
 
     def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
         """Let the features learn what they need from rows that count by their weights."""

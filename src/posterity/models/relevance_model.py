@@ -30,21 +30,28 @@ from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
 from posterity.models.vector_fit import FoundVectors, VectorFit
+from posterity.parameters import declare_parameters, field
 
 ALGORITHMS = ("sequential", "alternating")
 
 
+@declare_parameters
 class RelevanceModel(KernelModel):
     """A model whose functions are sums of few columns ``kernel_(X, relevance_vectors_)``."""
 
-    degrees_of_freedom: float
-    fit_intercept: bool
-    max_vectors: int | None
-    query_column: bool
-    algorithm: str
-    max_iter: int
-    random_state: Any
-    candidates: Any = None  # of models in files that were written before there was a choice
+    kernel: Any = field(default=None, kw_only=False)
+    degrees_of_freedom: float = 0.0
+    fit_intercept: bool = True
+    max_vectors: int | None = None
+    query_column: bool = False
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    random_state: Any = None
+    device: str | None = None
+    inference: str = "auto"
+    candidates: Any = None
+    hyperparameters: str = "average"
+
     kernel_ = FittedAttribute()
     relevance_ = FittedAttribute()
     relevance_vectors_ = FittedAttribute()
@@ -57,7 +64,7 @@ class RelevanceModel(KernelModel):
     stop_reason_ = FittedAttribute()
     at_bounds_ = FittedAttribute()
     X_train_ = FittedAttribute()
-    _fitted: VectorFit
+    _fitted: VectorFit = field(init=False)
 
     def _check_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""

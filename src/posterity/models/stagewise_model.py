@@ -25,28 +25,31 @@ from posterity.inference.local import (
     validate_stages,
 )
 from posterity.models.search_report import report_weight_bounds
+from posterity.parameters import declare_parameters, field
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
 
+@declare_parameters
 class StagewiseModel(BaseEstimator):
     """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
 
     A subclass checks the targets and says what latent values predict.
     """
 
-    n_units: int
-    units: str
-    n_restarts: int
-    validation_fraction: float | None
-    learning_rate: float = 1.0  # of models in files that were written before there was a choice
+    n_units: int = field(default=20, kw_only=False)
+    units: str = "arctan"
+    n_restarts: int = 4
+    validation_fraction: float | None = None
+    learning_rate: float = 1.0
     subsample: float = 1.0
-    max_iter: int
-    n_jobs: int | None
-    random_state: Any
-    units_: features.LearnedFeatures | None
-    validation_scores_: Array | None
-    _stages: Stages
+    max_iter: int = 3000
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    units_: features.LearnedFeatures | None = field(init=False)
+    validation_scores_: Array | None = field(init=False)
+    _stages: Stages = field(init=False)
 
     def truncate(self, n_units: int) -> Self:
         """A fitted copy of the first units only: what a fit with so many gives.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import designs
 from posterity.models import ModelCard
 from posterity.parameters import declare_parameters
@@ -68,12 +66,9 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     True
     """
 
-    features: Any = None
     prior_variance: float | None = None
     noise_variance: float | None = None
-    fit_intercept: bool = True
     standardize: bool = True
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="normal",

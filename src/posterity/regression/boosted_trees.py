@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, trees, validation
+from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.trees.boosting import number_training
@@ -164,24 +164,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
 
     n_estimators: int = field(default=600, kw_only=False)
     likelihood: likelihoods.Likelihood | None = None
-    splits: trees.Family | None = None
     learning_rate: float = 0.15
-    growth: str = "oblivious"
-    max_depth: int = 6
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1.0
-    l2_regularization: float = 1.0
     random_strength: float = 0.5
-    bootstrap: bool = True
-    subsample: float = 1.0
-    max_features: int | float | str | None = None
-    monotonic_cst: Any = None
-    categorical_features: Any = None
-    cv: int | None = None
-    n_iter_no_change: int | None = None
-    warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="any: Student-t by default",

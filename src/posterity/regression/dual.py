@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -77,15 +74,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     True
     """
 
-    kernel: Any = field(default="linear", kw_only=False)
-    prior: str = "normal"
-    features: Any = None
-    prior_variance: float | None = None
     noise_variance: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    predictive: str = "student_t"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="normal",

@@ -63,13 +63,8 @@ class GammaRegression(LikelihoodRegressor):
     (array([2.]), 5)
     """
 
-    features: Any = None
     shape: float | None = None
-    prior_variance: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
     inference: str = "auto"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="gamma: positive amounts",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -20,14 +19,15 @@ from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
-from posterity.parameters import declare_parameters
+from posterity.models.process_model import ProcessModel
+from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
 
 
 @declare_parameters
-class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
+class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -150,17 +150,10 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     noise_variance: float | None = field(default=None, kw_only=False)
     mean: str = field(default="constant", kw_only=False)
     likelihood: Any = None
-    inference: str = "auto"
-    inducing_points: Any = None
     normalize_y: bool = False
     shared_kernel: bool = False
-    hyperparameters: str = "average"
-    n_restarts: int = 2
-    warm_start: bool = False
     max_iter: int | None = None
-    n_jobs: int | None = None
     device: str | None = None
-    random_state: Any = 0
 
     card = ModelCard(
         likelihood="normal, or any",
@@ -171,20 +164,10 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
         page="gaussian_processes",
     )
 
-    kernel_ = FittedAttribute()
     noise_variance_ = FittedAttribute()
     jitter_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    log_evidence_ = FittedAttribute()
     evidence_gap_ = FittedAttribute()
-    inducing_points_ = FittedAttribute()
-    X_train_ = FittedAttribute()
-    posterior_ = FittedAttribute()
-    stop_reason_ = FittedAttribute("search.stop_reason")
-    n_iter_ = FittedAttribute("search.n_iter")
-    at_bounds_ = FittedAttribute("search.at_bounds")
-    irrelevant_inputs_ = FittedAttribute("search.irrelevant_inputs")
-    restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
     target_center_ = FittedAttribute("targets.center")
     target_scale_ = FittedAttribute("targets.scale")
 
@@ -373,9 +356,6 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
         """What must be as it was for a warm start to go on from there."""
         columns = getattr(self, "n_features_in_", None)
         return self._bind_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return models.is_fitted(self)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -15,24 +14,26 @@ from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import can_average, check_hyperparameters
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
 
+@declare_parameters
 class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
     """
 
-    prior_variance: float | None
-    fit_intercept: bool
-    standardize: bool
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-    likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = ()  # averaged over, by weight
-    posterior_: LatentPosterior
+    prior_variance: float | None = None
+    standardize: bool = True
+    hyperparameters: str = "average"
+
+    inference = "auto"  # of regressors without this parameter
+    # Averaged over, by weight.
+    likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = field(default=(), init=False)
+    posterior_: LatentPosterior = field(init=False)
 
     @abc.abstractmethod
     def _likelihood(self) -> likelihoods.Likelihood:
@@ -214,12 +215,7 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     """
 
     likelihood: Any = field(kw_only=False)
-    features: Any = None
-    prior_variance: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
     inference: str = "auto"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="any: Poisson for counts",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +21,7 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import designs
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference.conjugate import refine_least_squares
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
@@ -18,7 +15,6 @@ _EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last
 _SMALL = 50_000  # entries up to which these are worth their cost
 
 
-@declare_parameters
 class LinearRegression(FlatModel, StreamedLinearModel):
     """Least squares, with the prediction interval that belongs to it.
 
@@ -60,10 +56,6 @@ class LinearRegression(FlatModel, StreamedLinearModel):
     >>> (upper - lower).round(1)
     array([ 3.1, 17. ])
     """
-
-    features: Any = None
-    fit_intercept: bool = True
-    predictive: str = "student_t"
 
     card = ModelCard(
         likelihood="normal",

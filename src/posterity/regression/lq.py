@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from posterity.inference.penalized import (
     minimise_penalized_squares,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -109,8 +108,6 @@ class LqRegression(StreamedLinearModel):
     penalty: float = field(default=1.0, kw_only=False)
     penalty_power: float = 1.0
     loss_power: float = 2.0
-    features: Any = None
-    fit_intercept: bool = True
     standardize: bool = True
     max_iter: int = 1000
     tol: float = 1e-10

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
-
 from posterity import trees
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
+from posterity.models.split_model import BaggedModel
+from posterity.parameters import declare_parameters, field
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests, growth
 
 
 @declare_parameters
-class RandomFernRegressor(ForestRegressor):
+class RandomFernRegressor(BaggedModel, ForestRegressor):
     """Random ferns with normal cells: all nodes of a level use the same test.
 
     A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell,
@@ -54,17 +52,8 @@ feature_importances_
     0.24 +- 0.01
     """
 
-    n_estimators: int = field(default=100, kw_only=False)
     max_depth: int = field(default=12, kw_only=False)
-    splits: trees.Family | None = None
-    max_features: int | float | str | None = None
     min_samples_leaf: float = 5.0
-    bootstrap: bool = True
-    max_samples: float | None = None
-    concentration: float | None = None
-    sharpness: float | None = None
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="normal leaves",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
-
 from posterity import trees
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
+from posterity.models.split_model import BaggedModel
 from posterity.regression.forest_model import ForestRegressor
 from posterity.trees import forests
 
 
-@declare_parameters
-class RandomForestRegressor(ForestRegressor):
+class RandomForestRegressor(BaggedModel, ForestRegressor):
     """Random forest with normal leaves: a prediction is a mixture over trees.
 
     Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
@@ -91,18 +87,6 @@ class RandomForestRegressor(ForestRegressor):
     >>> mean.round(1), std.round(1)
     (array([-1. ,  1.1]), array([0.1, 0.4]))
     """
-
-    n_estimators: int = field(default=100, kw_only=False)
-    splits: trees.Family | None = None
-    max_features: int | float | str | None = None
-    max_depth: int | None = None
-    min_samples_leaf: float = 1.0
-    bootstrap: bool = True
-    max_samples: float | None = None
-    concentration: float | None = None
-    sharpness: float | None = None
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="normal leaves",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees
 from posterity.models import ModelCard
 from posterity.parameters import declare_parameters
@@ -60,13 +58,9 @@ class RandomTreeRegressor(ForestRegressor):
     array([1., 3.])
     """
 
-    splits: trees.Family | None = None
-    max_features: int | float | str | None = None
     max_depth: int | None = None
     min_samples_leaf: float = 10.0
-    concentration: float | None = None
     sharpness: float | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="normal leaves",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -131,20 +131,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     array([0.88, 1.23])
     """
 
-    kernel: Any = field(default=None, kw_only=False)
-    degrees_of_freedom: float = 0.0
     noise_variance: float | None = None
-    fit_intercept: bool = True
-    max_vectors: int | None = None
-    query_column: bool = False
-    algorithm: str = "sequential"
-    max_iter: int = 1000
-    random_state: Any = None
-    device: str | None = None
-    candidates: Any = None
     likelihood: Any = None
-    inference: str = "auto"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="normal, or any of one latent value",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
-
 import numpy as np
 
 from posterity import designs, validation
@@ -19,7 +16,7 @@ from posterity.inference.conjugate import (
 )
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -70,11 +67,8 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     """
 
     alpha: float = field(default=1.0, kw_only=False)
-    features: Any = None
-    fit_intercept: bool = True
     penalize_intercept: bool = False
     standardize: bool = True
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="normal",

@@ -65,14 +65,9 @@ class RobustRegression(LikelihoodRegressor):
     array([2.])
     """
 
-    features: Any = None
     degrees_of_freedom: float | None = None
     min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM
     scale: float | None = None
-    prior_variance: float | None = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="Student-t: outliers",

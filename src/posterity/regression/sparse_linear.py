@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +20,7 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import count_targets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -119,15 +118,12 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     (array([ 3, 80]), array([ 1., -2.]))
     """
 
-    features: Any = None
     degrees_of_freedom: float = 0.0
     noise_variance: float | None = None
-    fit_intercept: bool = True
     algorithm: str = "sequential"
     max_iter: int = 1000
     likelihood: Any = None
     inference: str = "auto"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="normal, or any of one latent value",

@@ -14,7 +14,7 @@ from posterity.arrays import Array
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
-from posterity.parameters import declare_parameters
+from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
@@ -100,16 +100,8 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     (array([ 1.  , -0.02]), array([0.11, 0.11]), 1)
     """
 
-    n_units: int = dataclasses.field(default=20, kw_only=False)
-    units: str = "arctan"
     likelihood: likelihoods.Likelihood | None = None
-    n_restarts: int = 4
     validation_fraction: float | None = 0.2
-    learning_rate: float = 1.0
-    subsample: float = 1.0
-    max_iter: int = 3000
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="any",
@@ -120,7 +112,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         page="trees",
     )
 
-    likelihood_: likelihoods.Likelihood = dataclasses.field(init=False)
+    likelihood_: likelihoods.Likelihood = field(init=False)
 
     def fit(
         self,
@@ -227,9 +219,9 @@ def _check_likelihood(likelihood: Any) -> likelihoods.Likelihood:
             f"likelihood={likelihood!r} must be a value of posterity.likelihoods with one latent "
             "value, such as Poisson(), or None for normal noise."
         )
-    for field in dataclasses.fields(likelihood):
-        if np.ndim(getattr(likelihood, field.name)):
+    for part in dataclasses.fields(likelihood):
+        if np.ndim(getattr(likelihood, part.name)):
             raise ValueError(
-                f"likelihood has a {field.name} for each row; give one number, or None to learn it."
+                f"likelihood has a {part.name} for each row; give one number, or None to learn it."
             )
     return likelihood
