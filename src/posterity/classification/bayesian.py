@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs
 from posterity.arrays import Array
 from posterity.classification.weight_model import StreamedClassifier
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import WeightSpace
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 
 
 @declare_parameters

@@ -17,6 +17,7 @@ from posterity.classification import base, categories
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.categories import Columns
 from posterity.classification.count_table import CountTable
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     CategoryCounts,
     apply_rule_of_succession,
@@ -24,7 +25,6 @@ from posterity.inference.conjugate import (
     learn_concentration,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

@@ -8,9 +8,9 @@ from posterity import designs, models
 from posterity.arrays import Array
 from posterity.classification.logistic import report_convergence
 from posterity.classification.weight_model import WeightClassifier, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import WeightSpace, maximise_likelihood
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 
 PRIORS = ("normal", "flat")
 

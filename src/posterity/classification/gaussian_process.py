@@ -12,13 +12,13 @@ from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit, check_host
 from posterity.models.latent_process import LatentProcess
 from posterity.models.process_model import ProcessModel
-from posterity.parameters import declare_parameters, field
 
 MEANS = ("constant", "zero")
 

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, kernels, likelihoods, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from posterity import callers, designs
 from posterity.classification.weight_model import StreamedClassifier, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import (
     LaplaceFit,
     LatentPosterior,
@@ -18,7 +19,6 @@ from posterity.inference.weights import (
     maximise_likelihood,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 
 PREDICTIVES = ("plug_in", "averaged")
 _SEPARABLE = (

@@ -13,10 +13,10 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import TreeFit, TreeTrainer, score_depths
 from posterity.models import FeatureModel, ModelCard
-from posterity.parameters import declare_parameters, field
 
 TRAININGS = ("joint", "branchwise")
 GATES = ("soft", "hard")

@@ -17,9 +17,9 @@ from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.split_model import SplitModel
-from posterity.parameters import declare_parameters, field
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps

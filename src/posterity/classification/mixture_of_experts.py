@@ -11,10 +11,10 @@ from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel, ModelCard
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

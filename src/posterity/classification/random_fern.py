@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.split_model import BaggedModel
-from posterity.parameters import declare_parameters, field
 from posterity.trees import forests, growth
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from posterity import trees, validation
 from posterity.classification.forest_model import ForestClassifier
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.trees import forests
 
 

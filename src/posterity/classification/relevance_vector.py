@@ -18,6 +18,7 @@ from posterity.classification.base import (
     encode_classes,
 )
 from posterity.classification.weight_model import SHARING, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -30,7 +31,6 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters
 
 
 @declare_parameters

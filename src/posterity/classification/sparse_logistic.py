@@ -11,6 +11,7 @@ from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.weight_model import SHARING, StreamedClassifier, check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
@@ -21,7 +22,6 @@ from posterity.inference.sparse_bayes import (
 )
 from posterity.inference.weights import RowTargets
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

@@ -12,7 +12,7 @@ from posterity import classification, distributions, regression, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.comparison.members import View
-from posterity.parameters import declare_parameters, field
+from posterity.constructors import declare_parameters, field
 
 Estimators = tuple[tuple[str, Any], ...]
 

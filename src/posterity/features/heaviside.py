@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

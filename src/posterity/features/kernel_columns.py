@@ -7,8 +7,8 @@ import numpy as np
 
 from posterity import kernels, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
-from posterity.parameters import declare_parameters, field
 
 Kernel: TypeAlias = Callable[[Array, Array], Array]
 """k(X, Z): the matrix (N, M) of similarities of the rows of X and the rows of Z."""

@@ -17,8 +17,8 @@ from scipy.spatial.distance import cdist
 
 from posterity import arrays, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
-from posterity.parameters import declare_parameters, field
 
 Pullback: TypeAlias = Callable[[Array], Array]
 """From G = dL/dZ (N, M) to dL/dtheta (P,)."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
 from posterity.linalg import double_double
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

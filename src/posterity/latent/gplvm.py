@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.gplvm import LatentPlan, Placed, compute_widening, fit_latent_points
 from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.fitted import FittedGPLVM
 from posterity.latent.output_frame import OutputFrame
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 _INFERENCES = ("map", "variational")
 _LEAST_ROWS = 3

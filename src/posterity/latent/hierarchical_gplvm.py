@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.gplvm import (
     Descent,
     HierarchyPlan,
@@ -26,7 +27,6 @@ from posterity.latent.fitted import FittedHierarchy
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 _LEAST_ROWS = 3
 _ROOT_KERNEL = kernels.RBF()

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.components import (
     KernelComponents,
     decompose_kernel,
@@ -22,7 +23,6 @@ from posterity.inference.components import (
 )
 from posterity.latent import lazy_forms, transformer
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 
 def _rows_can_move(model: KernelPCA) -> bool:

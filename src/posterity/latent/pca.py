@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.components import (
     Principal,
     RowSource,
@@ -20,7 +21,6 @@ from posterity.inference.components import (
 )
 from posterity.latent import lazy_forms, number_of_axes, principal_model
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 _METHODS = ("auto", "columns", "rows", "randomized")
 

@@ -11,6 +11,7 @@ from sklearn.base import OneToOneFeatureMixin
 
 from posterity import models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.designs.centred import Centred
 from posterity.inference.components import (
     Principal,
@@ -21,7 +22,6 @@ from posterity.inference.components import (
 )
 from posterity.latent import lazy_forms, number_of_axes, principal_model
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 
 _METHODS = ("pca", "zca")
 _SMALL = 1e-6  # a variance divides here, so more of its digits count than in PCA

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.copies import group_copies
 from posterity.likelihoods import exposed_counts
 from posterity.models import boosted_rows, boosting_plan
@@ -29,7 +30,6 @@ from posterity.models.streamed_rows import (
     learn_columns,
     read_targets,
 )
-from posterity.parameters import declare_parameters, field
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.levels import LeveledColumns
 from posterity.trees.boosting.member import BoostingPlan

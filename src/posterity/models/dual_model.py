@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from posterity import designs, kernels, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.distributions import joining
 from posterity.models.training import make_query_noise
 from posterity.models.weighed_model import WeightedModel
-from posterity.parameters import declare_parameters, field
 
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 

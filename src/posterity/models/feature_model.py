@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows
 from posterity.inference.local import fit_learned_features
 from posterity.models.training import refuse_noise_of_rows
-from posterity.parameters import declare_parameters, field
 
 
 @declare_parameters

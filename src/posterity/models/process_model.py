@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from posterity.constructors import declare_parameters
 from posterity.models.fitted import FittedAttribute, is_fitted
 from posterity.models.kernel_model import KernelModel
-from posterity.parameters import declare_parameters
 
 
 @declare_parameters

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, designs, kernels, optimize, priors, validation
 from posterity.arrays import namespace
+from posterity.constructors import declare_parameters, field
 from posterity.inference.sparse_bayes import (
     Chosen,
     Engine,
@@ -30,7 +31,6 @@ from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
 from posterity.models.vector_fit import FoundVectors, VectorFit
-from posterity.parameters import declare_parameters, field
 
 ALGORITHMS = ("sequential", "alternating")
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, trees, validation
 from posterity.arrays import Array
-from posterity.parameters import declare_parameters, field
+from posterity.constructors import declare_parameters, field
 from posterity.trees import forests, growth
 
 _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, features, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import (
     AnyLikelihood,
@@ -25,7 +26,6 @@ from posterity.inference.local import (
     validate_stages,
 )
 from posterity.models.search_report import report_weight_bounds
-from posterity.parameters import declare_parameters, field
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, linalg
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import WeightedPosterior
 from posterity.models.feature_model import FeatureModel
-from posterity.parameters import declare_parameters, field
 
 OFFSET = "intercept"
 

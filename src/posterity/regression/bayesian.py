@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from posterity import designs
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 

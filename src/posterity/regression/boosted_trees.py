@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
-from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.trees.boosting import number_training

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.posterior import PosteriorModel

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from posterity import designs, distributions
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import FlatFit, reduce_statistics
-from posterity.parameters import declare_parameters, field
 from posterity.regression.linear_model import FeatureRows, LinearModel
 
 PREDICTIVES = ("student_t", "plug_in")

@@ -8,9 +8,9 @@ from sklearn.utils import Tags
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.generalized import LikelihoodRegressor
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import FittedAttribute, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit
@@ -20,7 +21,6 @@ from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
 from posterity.models.process_model import ProcessModel
-from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, copies, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     CholeskyFit,
     KernelProblem,
@@ -21,7 +22,6 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 

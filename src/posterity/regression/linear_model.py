@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
-from posterity.parameters import declare_parameters
+from posterity.constructors import declare_parameters
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 

@@ -10,13 +10,13 @@ from sklearn.utils.metaestimators import available_if
 
 from posterity import arrays, callers, designs, distributions, models, optimize, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.penalized import (
     MinkowskiFit,
     minimise_penalized,
     minimise_penalized_squares,
 )
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters, field
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
 

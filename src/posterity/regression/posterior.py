@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     AveragedPosterior,
     ConjugatePosterior,
@@ -22,7 +23,6 @@ from posterity.inference.conjugate import (
 )
 from posterity.inference.posterior import WeightedPosterior
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters, field
 from posterity.regression.linear_model import LinearModel
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from posterity import trees
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.split_model import BaggedModel
-from posterity.parameters import declare_parameters, field
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests, growth

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from posterity import trees
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests

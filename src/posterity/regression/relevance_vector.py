@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, distributions, kernels, likelihoods, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -18,7 +19,6 @@ from posterity.inference.sparse_bayes import (
     SparseProblem,
 )
 from posterity.models import FittedAttribute, ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor

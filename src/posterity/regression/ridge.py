@@ -6,6 +6,7 @@ import numpy as np
 
 from posterity import designs, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     WeightPosterior,
     average_points,
@@ -16,7 +17,6 @@ from posterity.inference.conjugate import (
 )
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters, field
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.likelihoods import student_t
 from posterity.models import ModelCard
-from posterity.parameters import declare_parameters
 from posterity.regression.generalized import LikelihoodRegressor
 
 

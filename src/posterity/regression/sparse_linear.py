@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, distributions, likelihoods, models, priors, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
@@ -20,7 +21,6 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import count_targets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.parameters import declare_parameters, field
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
-from posterity.parameters import declare_parameters, field
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 

@@ -1,4 +1,4 @@
-"""Parameters of estimators, declared as fields."""
+"""Constructors of estimators, whose parameters are declared as fields."""
 
 from __future__ import annotations
 
