@@ -136,9 +136,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     relevance_: NDArray[np.intp] = field(init=False)
     likelihood_: Any = field(default=None, init=False)
-    posterior_: Any = field(
-        init=False
-    )  # a ConjugatePosterior in normal noise, else a SparsePosterior
+    # A ConjugatePosterior in normal noise, else a SparsePosterior.
+    posterior_: Any = field(init=False)
 
     def fit(
         self,
