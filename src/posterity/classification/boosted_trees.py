@@ -162,6 +162,8 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         page="trees",
     )
 
+    calibration_: calibration.ClassCalibration
+
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
         grown = vars(self).get("trees_")

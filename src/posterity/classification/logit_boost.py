@@ -146,6 +146,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
     )
 
     validation_scores_: Array | None = field(init=False)
+    steps_: Steps = field(init=False)
 
     def fit(
         self,

@@ -14,6 +14,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
+from posterity.inference.local.experts import ExpertMixture
 from posterity.models import FeatureModel, ModelCard
 
 
@@ -96,6 +97,8 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         advice="two regimes, each with a linear boundary",
         page="classification",
     )
+
+    _mixture: ExpertMixture = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

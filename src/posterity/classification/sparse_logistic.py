@@ -116,7 +116,7 @@ class SparseLogisticRegression(StreamedClassifier):
     )
 
     relevance_: NDArray[np.intp] = field(init=False)
-    posterior_: Any = field(init=False)  # a SparsePosterior, which is no LatentPosterior
+    posterior_: SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)

@@ -83,7 +83,7 @@ class BoostedModel(SplitModel, abc.ABC):
 
     _n_thresholds: ClassVar[int | None] = None
 
-    splits_: trees.Family = field(init=False)
+    splits_: trees.Family | LeveledColumns = field(init=False)
     labels_: LevelLabels = field(init=False)
     trees_: BoostedTrees = field(init=False)
     validation_scores_: Array | None = field(init=False)

@@ -180,6 +180,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
 
     spread_trees_: BoostedTrees | None = field(init=False)
+    noise_: Noise = field(init=False)
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""

@@ -114,6 +114,7 @@ class KernelRidgeRegression(KernelRegressor):
 
     _loo: LeaveOneOut = field(init=False)
     _factorised: CholeskyFit | None = field(init=False)
+    loo_path_: LeaveOneOutPath = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

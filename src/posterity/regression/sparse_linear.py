@@ -136,8 +136,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     relevance_: NDArray[np.intp] = field(init=False)
     likelihood_: Any = field(default=None, init=False)
-    # A ConjugatePosterior in normal noise, else a SparsePosterior.
-    posterior_: Any = field(init=False)
+    posterior_: ConjugatePosterior | SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def fit(
         self,
