@@ -6,12 +6,13 @@ The list is written by ``make family``, so that it is shown without importing th
 import json
 from importlib import resources
 
+from posterity.cli.app import ModelsRequest
 from posterity.cli.voice import OutputPrinter
 
 _HEADS = ("name", "class", "likelihood / prior / features", "use it for")
 
 
-def run(voice: OutputPrinter) -> None:
+def run(_: ModelsRequest, voice: OutputPrinter) -> None:
     """Print every model, its parts, and when to use it."""
     family = json.loads((resources.files("posterity.cli") / "models.json").read_text("utf-8"))
     for task in ("regression", "classification"):
