@@ -3,7 +3,6 @@
 The work of a subcommand is in the module of its name, which is imported only when it runs.
 """
 
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
@@ -37,7 +36,6 @@ def main(
 
 
 @register_request(app, "compare")
-@dataclass(frozen=True, kw_only=True)
 class CompareRequest(TableRequest, options.TwoClasses):
     """Rank models by cross-validation, write a report and save the chosen model.
 
@@ -70,7 +68,6 @@ class CompareRequest(TableRequest, options.TwoClasses):
 
 
 @register_request(app, "fit")
-@dataclass(frozen=True, kw_only=True)
 class FitRequest(TableRequest):
     """Fit one model to a table and save it.
 
@@ -86,7 +83,6 @@ class FitRequest(TableRequest):
 
 
 @register_request(app, "predict")
-@dataclass(frozen=True, kw_only=True)
 class PredictRequest(options.Cluster, options.TableFile, SavedModel):
     """Add the predictions of a saved model, with their uncertainty, to the rows of a table.
 
@@ -106,6 +102,8 @@ class PredictRequest(options.Cluster, options.TableFile, SavedModel):
         column of that name.
     """
 
+    stream = "predictions"
+
     out: Annotated[str, typer.Option("--out", "-o")] = "-"
     quantiles: Annotated[
         Any, typer.Option(parser=parsing.parse_quantile_levels, metavar="LEVELS")
@@ -114,21 +112,13 @@ class PredictRequest(options.Cluster, options.TableFile, SavedModel):
     exposure: options.Exposure = None
     force: options.Force = False
 
-    def __post_init__(self) -> None:
-        if self.json and self.out == "-":
-            raise typer.BadParameter(
-                "--json prints to standard output, so predictions need a file: add --out FILE."
-            )
-
 
 @register_request(app, "evaluate")
-@dataclass(frozen=True, kw_only=True)
 class EvaluateRequest(options.ScoreRequest):
     """Score a saved model on rows with known target values."""
 
 
 @register_request(app, "report")
-@dataclass(frozen=True, kw_only=True)
 class ReportRequest(options.ScoreRequest):
     """Write a report on a saved model, using rows with known target values.
 
@@ -143,19 +133,16 @@ class ReportRequest(options.ScoreRequest):
 
 
 @register_request(app, "inspect")
-@dataclass(frozen=True, kw_only=True)
 class InspectRequest(SavedModel):
     """Show the contents of a model file: parameters, evidence, versions, training rows."""
 
 
 @register_request(app, "models")
-@dataclass(frozen=True, kw_only=True)
 class ModelsRequest(Request):
     """List the available models: their parts, and when to use each."""
 
 
 @register_request(app, "demo")
-@dataclass(frozen=True, kw_only=True)
 class DemoRequest(Request):
     """Compare models on an example table that comes with the package.
 

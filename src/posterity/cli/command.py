@@ -32,7 +32,8 @@ def register_request(app: typer.Typer, name: str) -> Callable[[R], R]:
         def run(**options: Any) -> None:
             with outcome.report_errors():
                 asked = request(**options)
-                importlib.import_module(module).run(asked, asked.make_printer())
+                printer = asked.make_printer()
+                importlib.import_module(module).run(asked, printer)
 
         parameters = list_parameters(request)
         run.__doc__ = inspect.cleandoc(request.__doc__ or "").partition(_SECTION)[0]

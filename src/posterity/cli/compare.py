@@ -101,13 +101,13 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     )
     stopped = _group_by_reason((one.stopped, one.name) for one in found.results if one.stopped)
     skipped = _group_by_reason((left.why, left.name) for left in found.skipped)
-    scores.print_scores(title, found.results, voice, chosen=found.best)
+    scores.print_scores(title, found.results, voice, found.best)
     voice.say(
         *_describe_stack(found),
         *(f"* compared on fewer rows: {names} ({why})." for why, names in stopped),
         *(f"Not scored: {names} ({why})." for why, names in skipped),
     )
-    scores.print_two_classes(found.results, voice, chosen=found.best)
+    scores.print_two_classes(found.results, voice, found.best)
     voice.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
     voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
     voice.say(*comparison.describe_importance(found.importance))

@@ -7,7 +7,7 @@ Options stand in the order of the fields, so those of the last base come first; 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_transform
 
 import typer
 
@@ -39,17 +39,28 @@ _Columns = Annotated[list[str] | None, _in_table(metavar="COLUMN")]
 Gap = Annotated[str | None, _in_dependence(parser=parsing.parse_gap, metavar="GAP")]
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Base class of requests, with the option of every command."""
+    """Base class of requests, which are frozen dataclasses, with the option of every command."""
+
+    stream: ClassVar[str] = ""  # what ``--out -`` writes to standard output
 
     json: Json = False
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def make_printer(self) -> "OutputPrinter":
         """Return the printer, which leaves standard output to the data if they go there."""
         from posterity.cli import voice
 
-        return voice.OutputPrinter(self.json, aside=getattr(self, "out", None) == "-")
+        aside = bool(self.stream) and getattr(self, "out", None) == "-"
+        if aside and self.json:
+            raise typer.BadParameter(
+                f"--json prints to standard output, so {self.stream} need a file: add --out FILE."
+            )
+        return voice.OutputPrinter(self.json, aside)
 
     def list_words(self) -> Iterator[str]:
         """Yield the arguments that repeat the request; files to write are left out."""
@@ -62,7 +73,6 @@ class Request:
                     yield from (f"--{parameter.name}", parsing.format_value(one))
 
 
-@dataclass(frozen=True, kw_only=True)
 class SavedModel(Request):
     """A saved model.
 
@@ -75,7 +85,6 @@ class SavedModel(Request):
     model: Annotated[str, typer.Argument(metavar="MODEL")]
 
 
-@dataclass(frozen=True, kw_only=True)
 class TableFile(Request):
     """A file with a table.
 
@@ -97,7 +106,6 @@ class TableFile(Request):
     sheet: Annotated[str | None, _in_table(metavar="NAME")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class Cluster(Request):
     """A Dask cluster.
 
@@ -113,7 +121,6 @@ class Cluster(Request):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class DependentRows(Request):
     """Columns by which rows depend on each other.
 
@@ -134,7 +141,6 @@ class DependentRows(Request):
     blocks: Annotated[str | None, _in_dependence(metavar="X,Y")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ColumnTypes(Request):
     """How the columns of a table are read.
 
@@ -177,7 +183,6 @@ class ColumnTypes(Request):
     rows: Rows = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class TableRequest(Cluster, TableFile, ColumnTypes, DependentRows):
     """A table to learn from.
 
@@ -191,7 +196,6 @@ class TableRequest(Cluster, TableFile, ColumnTypes, DependentRows):
     seed: Seed = 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwoClasses(Request):
     """What mistakes of a classification into two classes cost.
 
@@ -211,7 +215,6 @@ class TwoClasses(Request):
     positive: Annotated[str | None, _of_two_classes(metavar="CLASS")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowLimit(Request):
     """How many rows are used.
 
@@ -224,7 +227,6 @@ class RowLimit(Request):
     rows: Rows = 100_000
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScoreRequest(TwoClasses, TableFile, RowLimit, SavedModel):
     """A saved model, and rows with known target values."""
 

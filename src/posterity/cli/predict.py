@@ -17,23 +17,25 @@ def run(request: PredictRequest, voice: OutputPrinter) -> None:
     if request.dask is not None:
         _run_on_workers(request, voice)
         return
-    if request.out != "-":
-        outputs.check_output_file(
-            request.out, force=request.force, inputs=(request.data, request.model)
-        )
-    model = _load_for_table(request)
+    out, inputs = request.out, (request.data, request.model)
+    if out != "-":
+        outputs.check_output_file(out, force=request.force, inputs=inputs)
+    model = load_model(request.model, request.exposure)
     source = table_input.open_source(request)
     voice.say(*source.notes)
-    unusual: list[int] = []
-    n_rows = tables.write_batches(request.out, _predict_batches(request, model, source, unusual))
-    voice.say(_describe_output(n_rows, "standard output" if request.out == "-" else request.out))
-    if sum(unusual):
-        voice.say(_describe_unusual(sum(unusual), n_rows, _unusual_column(request, model)))
-    if request.out != "-":
+    column, unusual = f"{request.prefix or model.schema_.target}{UNUSUAL}", [0]
+    n_rows = tables.write_batches(out, _predict_batches(request, model, source, column, unusual))
+    n = sum(unusual)
+    voice.say(_describe_output(n_rows, "standard output" if out == "-" else out))
+    if n:
+        verb = "row is" if n == 1 else "rows are"
+        voice.say(
+            f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
+            f"predictions may be wrong there; see the column {column!r}."
+        )
+    if out != "-":
         voice.next("evaluate", request.model, request.data)
-    voice.give(
-        {"rows": n_rows, "out": request.out, "model": request.model, "unusual_rows": sum(unusual)}
-    )
+    voice.give({"rows": n_rows, "out": out, "model": request.model, "unusual_rows": n})
 
 
 def _run_on_workers(request: PredictRequest, voice: OutputPrinter) -> None:
@@ -42,7 +44,7 @@ def _run_on_workers(request: PredictRequest, voice: OutputPrinter) -> None:
 
     address = spread_input.check_parquet(request)
     outputs.check_output_folder(request.out, force=request.force, inputs=(request.data,))
-    model = _load_for_table(request)
+    model = load_model(request.model, request.exposure)
     source = tables.open_partitions(request.data)
     voice.say(*source.notes)
     with cluster.connect(address, voice):
@@ -59,50 +61,34 @@ def _describe_output(n_rows: int, where: str) -> str:
     return f"Wrote {rows} to {where}."
 
 
-def _unusual_column(request: PredictRequest, model: tables.TableModel) -> str:
-    return f"{request.prefix or model.schema_.target}{UNUSUAL}"
-
-
-def _describe_unusual(n: int, n_rows: int, column: str) -> str:
-    verb = "row is" if n == 1 else "rows are"
-    return (
-        f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
-        f"predictions may be wrong there; see the column {column!r}."
-    )
-
-
-def _load_for_table(request: PredictRequest) -> tables.TableModel:
-    """Load the model, which reads the exposures from the column of the new table."""
-    model = load_model(request.model)
-    if request.exposure is None:
-        return model
-    column = model.schema_.exposure
-    if column is None:
-        raise ModelError(
-            f"{request.model!r} was fitted without an exposure, so its predictions do not depend "
-            "on one: leave out --exposure, or fit a model with it."
-        )
-    column = dataclasses.replace(column, name=request.exposure)
-    model.schema_ = dataclasses.replace(model.schema_, exposure=column)
-    return model
-
-
-def load_model(path: str) -> tables.TableModel:
-    """Load a model that takes tables; refuse other models with a message."""
+def load_model(path: str, exposure: str | None = None) -> tables.TableModel:
+    """Load a model that takes tables, with another column of exposures; refuse other models."""
     model = persistence.load(path)
     if not isinstance(model, tables.TableModel):
         raise ModelError(
             f"{path!r} contains a {type(model).__name__}, which takes arrays, not tables; use it "
             "in Python with posterity.load, or save one that takes tables with 'posterity fit'."
         )
+    if exposure is not None:
+        if model.schema_.exposure is None:
+            raise ModelError(
+                f"{path!r} was fitted without an exposure, so its predictions do not depend on "
+                "one: leave out --exposure, or fit a model with it."
+            )
+        column = dataclasses.replace(model.schema_.exposure, name=exposure)
+        model.schema_ = dataclasses.replace(model.schema_, exposure=column)
     return model
 
 
 def _predict_batches(
-    request: PredictRequest, model: tables.TableModel, source: tables.Source, unusual: list[int]
+    request: PredictRequest,
+    model: tables.TableModel,
+    source: tables.Source,
+    column: str,
+    unusual: list[int],
 ) -> Iterator[Any]:
     """Yield batches with predictions, and append the number of unusual rows of each."""
-    n_above, column = 0, _unusual_column(request, model)
+    n_above = 0
     for batch in progress.track(source.batches(), description="Predicting"):
         try:
             answered = tables.append_predictions(

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from posterity import comparison
 from posterity.cli import amounts
 from posterity.cli.voice import OutputPrinter
+from posterity.comparison import Result
 from posterity.comparison.flagging import format_with_error
 
 _UNRANKED = ("fit", "size")  # columns that a saved model does not have
@@ -23,11 +23,7 @@ _OF_CLASSES = (
 
 
 def print_scores(
-    title: str,
-    results: Sequence[comparison.Result],
-    voice: OutputPrinter,
-    *,
-    chosen: comparison.Result | None = None,
+    title: str, results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
 ) -> None:
     """Print the scores of a ranking, or of a saved model if none is chosen, and explain them."""
     rows = [_format_cells(one, chosen=one is chosen) for one in results]
@@ -40,7 +36,7 @@ def print_scores(
     )
 
 
-def _format_cells(result: comparison.Result, *, chosen: bool) -> dict[str, str]:
+def _format_cells(result: Result, *, chosen: bool) -> dict[str, str]:
     """Return the cells of one row of the ranking by their columns."""
     fit, size, evidence = result.fit_seconds, result.n_bytes, result.log_evidence
     numbers = result.rmse is not None
@@ -59,10 +55,7 @@ def _format_cells(result: comparison.Result, *, chosen: bool) -> dict[str, str]:
 
 
 def print_two_classes(
-    results: Sequence[comparison.Result],
-    voice: OutputPrinter,
-    *,
-    chosen: comparison.Result | None = None,
+    results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
 ) -> None:
     """Print how well each model flags rows; nothing for numbers and for more classes."""
     found = results[0].two_classes
@@ -84,7 +77,7 @@ def print_two_classes(
     )
 
 
-def _format_two_classes(result: comparison.Result, found: Any, *, chosen: bool) -> dict[str, str]:
+def _format_two_classes(result: Result, found: Any, *, chosen: bool) -> dict[str, str]:
     """Return the cells of one row of the table of two classes by their columns."""
     cost = found.expected_cost
     return {
@@ -98,7 +91,7 @@ def _format_two_classes(result: comparison.Result, found: Any, *, chosen: bool) 
     }
 
 
-def _format_name(result: comparison.Result, *, chosen: bool) -> str:
+def _format_name(result: Result, *, chosen: bool) -> str:
     """Return the name of a model with its marks."""
     name = f"({result.name})" if result.baseline else result.name
     return f"{'> ' if chosen else ''}{name}{'*' if result.stopped else ''}"
@@ -108,7 +101,7 @@ def _format_share(share: float | None) -> str:
     return "" if share is None or math.isnan(share) else f"{100.0 * share:.1f} %"
 
 
-def as_json(result: comparison.Result) -> dict[str, Any]:
+def as_json(result: Result) -> dict[str, Any]:
     """Return the scores of a result as a dictionary, without its rows."""
     names = (
         *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),

@@ -44,19 +44,11 @@ class Table:
         self, names: Sequence[str] | None, seed: int
     ) -> tuple[comparison.Candidate, ...]:
         """Return the named models, or the default ones for the size of the table."""
-        schema, n_classes = self.schema, max(2, len(self.schema.classes))
-        size = (self.n_rows, len(schema.inputs))
-        role = comparison.Holdout.from_schema(schema).kind
+        schema, how = self.schema, {"names": names, "seed": seed, **self.place}
+        how["n_classes"] = max(2, len(schema.classes))
+        how["role"] = comparison.Holdout.from_schema(schema).kind
         try:
-            return comparison.candidates(
-                schema.task,
-                *size,
-                names=names,
-                n_classes=n_classes,
-                seed=seed,
-                role=role,
-                **self.place,
-            )
+            return comparison.candidates(schema.task, self.n_rows, len(schema.inputs), **how)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
 
