@@ -33,15 +33,16 @@ def run(request: CompareRequest, voice: OutputPrinter) -> None:
     with table_input.open_table(request, voice, folds=request.folds) as table:
         found = _compare(request, table, voice)
     _print_ranking(found, voice)
-    command = shlex.join(["posterity", "compare", *request.list_words()])
     persistence.save(found.winner, request.save)
-    report.write(request.report, _build_story(request, table, found, command))
+    story = _build_story(request, table, found)
+    report.write(request.report, story)
     voice.say("", f"Report written to {request.report}, model saved to {request.save}.")
     if request.predictions:
-        _write_predictions(request.predictions, found, table.sample.positions)
+        predictions = _build_predictions(found, table.sample.positions)
+        tables.write_batches(request.predictions, iter([predictions]))
         voice.say(f"Held-out predictions of {found.best.name!r} written to {request.predictions}.")
     table_input.suggest_prediction(request, voice)
-    voice.give(_build_json(request, table, found) | {"command": command})
+    voice.give(_build_json(request, table, found) | {"command": story.command})
 
 
 def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
@@ -50,16 +51,10 @@ def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> com
     if request.dask is None:
         voice.say(*_announce_time(request, table, [one.name for one in chosen]))
     bar = progress.is_watched() and request.dask is None  # workers have bars of their own
-    flagging = comparison.Flagging(request.positive, request.cost)
+    how: dict[str, Any] = {"budget": request.budget, "prefer": request.prefer}
+    how["flagging"] = comparison.Flagging(request.positive, request.cost)
     with progress.make_bar("Comparing") if bar else _print_lines() as tell:
-        return table.compare_candidates(
-            chosen,
-            request,
-            budget=request.budget,
-            report=tell,
-            prefer=request.prefer,
-            flagging=flagging,
-        )
+        return table.compare_candidates(chosen, request, report=tell, **how)
 
 
 def _announce_time(request: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
@@ -131,11 +126,11 @@ def _group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _build_story(
-    request: CompareRequest, table: Table, found: comparison.Comparison, command: str
+    request: CompareRequest, table: Table, found: comparison.Comparison
 ) -> report.Story:
     return report.Story(
         title=f"Predicting {found.schema.target}",
-        command=command,
+        command=shlex.join(["posterity", "compare", *request.list_words()]),
         model=found.winner,
         frame=table.frame,
         held_out=found.best.held_out,
@@ -174,15 +169,10 @@ def _build_json(
     }
 
 
-def _write_predictions(
-    path: str, found: comparison.Comparison, positions: NDArray[Any] | None
-) -> None:
-    """Write one row per held-out row: number, fold, observed value and prediction of the winner."""
-    tables.write_batches(path, iter([_build_frame(found, positions)]))
-
-
-def _build_frame(found: comparison.Comparison, positions: NDArray[Any] | None) -> pl.DataFrame:
-    """Return the predictions as a table; rows and folds are counted from 1."""
+def _build_predictions(
+    found: comparison.Comparison, positions: NDArray[Any] | None
+) -> pl.DataFrame:
+    """Return what the winner predicts for held-out rows; rows and folds are counted from 1."""
     said, target = found.best.held_out, found.schema.target
     rows = said.rows if positions is None else np.asarray(positions)[said.rows]
     folds = np.zeros(len(rows), dtype=int) if said.folds is None else said.folds

@@ -12,6 +12,7 @@ from posterity.comparison import Result
 from posterity.comparison.flagging import format_with_error
 
 _UNRANKED = ("fit", "size")  # columns that a saved model does not have
+_NOT_SCORES = ("held_out", "two_classes", "warnings", "weights")
 _OF_NUMBERS = (
     "coverage 90 %: share of rows inside their 90 % interval; calibration error: largest "
     "difference between a quantile level and the share of rows below that quantile"
@@ -103,13 +104,7 @@ def _format_share(share: float | None) -> str:
 
 def as_json(result: Result) -> dict[str, Any]:
     """Return the scores of a result as a dictionary, without its rows."""
-    names = (
-        *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),
-        *("rmse", "accuracy", "coverage", "calibration", "log_evidence"),
-        *("fit_seconds", "predict_seconds", "n_bytes"),
-        *("folds", "stopped", "probability_best"),
-    )
-    scores = {name: getattr(result, name) for name in names}
+    scores = {name: value for name, value in vars(result).items() if name not in _NOT_SCORES}
     if result.two_classes is not None:
         scores |= dataclasses.asdict(result.two_classes)
     return scores | ({"weights": dict(result.weights)} if result.weights else {})

@@ -87,9 +87,18 @@ def suggest_prediction(request: CompareRequest | FitRequest, voice: OutputPrinte
 
 @contextlib.contextmanager
 def open_table(request: TableRequest, voice: OutputPrinter, *, folds: int = 1) -> Iterator[Table]:
-    """Yield the table, in memory or on the workers of a cluster that lasts for the block."""
+    """Yield the table, in memory or on the workers of a cluster that lasts for the block.
+
+    What was inferred about its columns is printed.
+    """
     if request.dask is None:
-        yield _read_into_memory(request, voice)
+        source = open_source(request)
+        sample = source.read(request.rows, seed=request.seed)
+        schema = infer_schema(sample.frame, request)
+        inferred = tables.describe_schema(schema, sample.frame)
+        sentences = (*source.notes, *_describe_sample(sample), *inferred)
+        voice.say(*sentences, "")
+        yield Table(sample, schema, sentences)
         return
     from posterity.cli import spread_input
 
@@ -102,20 +111,6 @@ def open_source(request: TableFile) -> tables.Source:
     return tables.open_source(
         request.data, format=request.format, separator=request.separator, sheet=request.sheet
     )
-
-
-def _read_into_memory(request: TableRequest, voice: OutputPrinter) -> Table:
-    """Read the file into memory, infer its schema and print it."""
-    source = open_source(request)
-    sample = source.read(request.rows, seed=request.seed)
-    schema = infer_schema(sample.frame, request)
-    sentences = (
-        *source.notes,
-        *_describe_sample(sample),
-        *tables.describe_schema(schema, sample.frame),
-    )
-    voice.say(*sentences, "")
-    return Table(sample, schema, sentences)
 
 
 def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
