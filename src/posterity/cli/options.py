@@ -62,9 +62,12 @@ class Request:
             )
         return voice.OutputPrinter(self.json, aside)
 
-    def list_words(self) -> Iterator[str]:
-        """Yield the arguments that repeat the request; files to write are left out."""
-        for parameter in command.list_parameters(type(self)):
+    def list_words(self, group: "type[Request] | None" = None) -> Iterator[str]:
+        """Yield the arguments that repeat the request, or a group of its options.
+
+        Options with their default and files to write are left out.
+        """
+        for parameter in command.list_parameters(group or type(self)):
             value, info = getattr(self, parameter.name), parameter.annotation.__metadata__[0]
             if isinstance(info, typer.models.ArgumentInfo):
                 yield value

@@ -7,6 +7,7 @@ from typing import Any
 from posterity import persistence, progress, tables
 from posterity.cli import outputs, table_input
 from posterity.cli.app import PredictRequest
+from posterity.cli.options import TableFile
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 from posterity.tables.answers import UNUSUAL
@@ -34,7 +35,7 @@ def run(request: PredictRequest, voice: OutputPrinter) -> None:
             f"predictions may be wrong there; see the column {column!r}."
         )
     if out != "-":
-        voice.next("evaluate", request.model, request.data)
+        voice.next("evaluate", request.model, *request.list_words(TableFile))
     voice.give({"rows": n_rows, "out": out, "model": request.model, "unusual_rows": n})
 
 

@@ -5,6 +5,7 @@ import shlex
 from posterity import report, tables
 from posterity.cli import evaluate, outputs, scores
 from posterity.cli.app import ReportRequest
+from posterity.cli.options import TableFile
 from posterity.cli.voice import OutputPrinter
 
 
@@ -30,5 +31,5 @@ def run(request: ReportRequest, voice: OutputPrinter) -> None:
     )
     report.write(request.out, story)
     voice.say(f"Report written to {request.out}.")
-    voice.next("predict", request.model, request.data, "--out", "predictions.csv")
+    voice.next("predict", request.model, *request.list_words(TableFile), "--out", "predictions.csv")
     voice.give({"report": request.out, "n_rows": len(result.held_out.y), **scores.as_json(result)})

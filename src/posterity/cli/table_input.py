@@ -10,7 +10,7 @@ import typer
 
 from posterity import comparison, tables
 from posterity.cli.app import CompareRequest, FitRequest
-from posterity.cli.options import TableFile, TableRequest
+from posterity.cli.options import Cluster, TableFile, TableRequest
 from posterity.cli.voice import OutputPrinter
 
 _FEW_ROWS = 200  # below which a Gaussian process is the first choice; boosted trees from there
@@ -80,9 +80,9 @@ class Table:
 
 def suggest_prediction(request: CompareRequest | FitRequest, voice: OutputPrinter) -> None:
     """Print the command that predicts such a table with the saved model."""
-    dask = () if request.dask is None else ("--dask", request.dask)
-    out = "predictions" if dask else "predictions.csv"
-    voice.next("predict", request.save, request.data, *dask, "--out", out)
+    table = (*request.list_words(TableFile), *request.list_words(Cluster))
+    out = "predictions.csv" if request.dask is None else "predictions"
+    voice.next("predict", request.save, *table, "--out", out)
 
 
 @contextlib.contextmanager
