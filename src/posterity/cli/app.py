@@ -4,13 +4,12 @@ The work of a subcommand is in the module of its name, which is imported only wh
 """
 
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from posterity.cli import options, parsing, vision
 from posterity.cli.command import register_request
-from posterity.cli.options import Request, SavedModel, TableRequest
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(vision.app, name="vision")
@@ -36,7 +35,7 @@ def main(
 
 
 @register_request(app, "compare")
-class CompareRequest(TableRequest, options.TwoClasses):
+class CompareRequest(options.Cluster, options.TableFile, options.TableColumns, options.TwoClasses):
     """Rank models by cross-validation, write a report and save the chosen model.
 
     Attributes
@@ -68,7 +67,7 @@ class CompareRequest(TableRequest, options.TwoClasses):
 
 
 @register_request(app, "fit")
-class FitRequest(TableRequest):
+class FitRequest(options.Cluster, options.TableFile, options.TableColumns):
     """Fit one model to a table and save it.
 
     Attributes
@@ -83,7 +82,7 @@ class FitRequest(TableRequest):
 
 
 @register_request(app, "predict")
-class PredictRequest(options.Cluster, options.TableFile, SavedModel):
+class PredictRequest(options.Cluster, options.TableFile, options.SavedModel):
     """Add the predictions of a saved model, with their uncertainty, to the rows of a table.
 
     Every row is predicted, in batches, so the table may be larger than memory.
@@ -114,12 +113,12 @@ class PredictRequest(options.Cluster, options.TableFile, SavedModel):
 
 
 @register_request(app, "evaluate")
-class EvaluateRequest(options.ScoreRequest):
+class EvaluateRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
     """Score a saved model on rows with known target values."""
 
 
 @register_request(app, "report")
-class ReportRequest(options.ScoreRequest):
+class ReportRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
     """Write a report on a saved model, using rows with known target values.
 
     Attributes
@@ -133,17 +132,17 @@ class ReportRequest(options.ScoreRequest):
 
 
 @register_request(app, "inspect")
-class InspectRequest(SavedModel):
+class InspectRequest(options.SavedModel):
     """Show the contents of a model file: parameters, evidence, versions, training rows."""
 
 
 @register_request(app, "models")
-class ModelsRequest(Request):
+class ModelsRequest(options.Request):
     """List the available models: their parts, and when to use each."""
 
 
 @register_request(app, "demo")
-class DemoRequest(Request):
+class DemoRequest(options.Request):
     """Compare models on an example table that comes with the package.
 
     Attributes
@@ -159,3 +158,7 @@ class DemoRequest(Request):
     budget: options.Budget = 45.0
     folds: options.Folds = 5
     seed: options.Seed = 0
+
+
+TableRequest: TypeAlias = CompareRequest | FitRequest
+ScoreRequest: TypeAlias = EvaluateRequest | ReportRequest

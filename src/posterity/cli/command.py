@@ -68,7 +68,7 @@ def read_field_docs(kind: type) -> dict[str, str]:
     Examples
     --------
     >>> from posterity.cli import command, options
-    >>> command.read_field_docs(options.ModelInput)["model"]
+    >>> command.read_field_docs(options.SavedModel)["model"]
     'Model file saved by compare or fit.'
     """
     docs: dict[str, str] = {}

@@ -2,8 +2,7 @@
 
 from posterity import comparison, tables
 from posterity.cli import scores, table_input
-from posterity.cli.app import EvaluateRequest
-from posterity.cli.options import ScoreRequest
+from posterity.cli.app import EvaluateRequest, ScoreRequest
 from posterity.cli.predict import load_model
 from posterity.cli.voice import OutputPrinter
 

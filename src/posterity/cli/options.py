@@ -124,11 +124,13 @@ class Cluster(Request):
     ] = None
 
 
-class DependentRows(Request):
-    """Columns by which rows depend on each other.
+class TableColumns(Request):
+    """What to learn from a table, and how its columns are read.
 
     Attributes
     ----------
+    target : str
+        Column to predict.
     time : str, optional
         Column of dates or numbers that orders the rows: models are fitted to earlier rows and
         scored on later ones.
@@ -137,18 +139,6 @@ class DependentRows(Request):
         several columns is a combination of their values.
     blocks : str, optional
         Two columns with the coordinates of each row: whole regions are held out.
-    """
-
-    time: Annotated[str | None, _in_dependence(metavar="COLUMN")] = None
-    group: Annotated[str | None, _in_dependence(metavar="COLUMN[,COLUMN...]")] = None
-    blocks: Annotated[str | None, _in_dependence(metavar="X,Y")] = None
-
-
-class ColumnTypes(Request):
-    """How the columns of a table are read.
-
-    Attributes
-    ----------
     exposure : str, optional
         Column with the exposure of each count, such as policy years, hours or square metres: the
         rate of events in a unit of it is learned. Only for counts.
@@ -174,6 +164,10 @@ class ColumnTypes(Request):
         rows, and this is the sample from which column types are inferred.
     """
 
+    target: Annotated[str, typer.Option("--target", "-t")]
+    time: Annotated[str | None, _in_dependence(metavar="COLUMN")] = None
+    group: Annotated[str | None, _in_dependence(metavar="COLUMN[,COLUMN...]")] = None
+    blocks: Annotated[str | None, _in_dependence(metavar="X,Y")] = None
     exposure: Exposure = None
     task: Annotated[Literal["regression", "classification"] | None, _in_table()] = None
     number: _Columns = None
@@ -184,18 +178,6 @@ class ColumnTypes(Request):
     exact: _Columns = None
     missing: Annotated[list[str] | None, _in_table(metavar="WORD")] = None
     rows: Rows = 100_000
-
-
-class TableRequest(Cluster, TableFile, ColumnTypes, DependentRows):
-    """A table to learn from.
-
-    Attributes
-    ----------
-    target : str
-        Column to predict.
-    """
-
-    target: Annotated[str, typer.Option("--target", "-t")]
     seed: Seed = 0
 
 
@@ -218,8 +200,8 @@ class TwoClasses(Request):
     positive: Annotated[str | None, _of_two_classes(metavar="CLASS")] = None
 
 
-class RowLimit(Request):
-    """How many rows are used.
+class DrawnRows(Request):
+    """Rows that a saved model is scored on.
 
     Attributes
     ----------
@@ -228,9 +210,4 @@ class RowLimit(Request):
     """
 
     rows: Rows = 100_000
-
-
-class ScoreRequest(TwoClasses, TableFile, RowLimit, SavedModel):
-    """A saved model, and rows with known target values."""
-
     seed: Seed = 0

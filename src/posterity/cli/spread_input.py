@@ -2,56 +2,22 @@
 
 import contextlib
 import pathlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import typer
 
-from posterity import comparison, tables
+from posterity import tables
 from posterity.cli import amounts, cluster, table_input
-from posterity.cli.app import CompareRequest, PredictRequest
-from posterity.cli.options import TableRequest
+from posterity.cli.app import PredictRequest, TableRequest
 from posterity.cli.voice import OutputPrinter
 
 _TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True, eq=False)
-class DaskTable(table_input.Table):
-    """All rows on the workers, a sample of them here, and the schema with the classes of all."""
-
-    rows: tables.SpreadRows
-
-    @property
-    def place(self) -> dict[str, Any]:
-        """Models are fitted by workers, to which no exposures are sent."""
-        return {"on_dask": True, "exposed": False}
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows on the workers."""
-        return self.rows.n_rows
-
-    def first_choice(self) -> str:
-        """Return the name of the default model, which needs few passes over the rows."""
-        return "linear"
-
-    def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
-        """Fit a candidate to all rows on the workers."""
-        return self.rows.fit_estimator(candidate.estimator)
-
-    def compare_candidates(
-        self, candidates: Sequence[comparison.Candidate], request: CompareRequest, **how: Any
-    ) -> comparison.Comparison:
-        """Fit each candidate to all rows outside a fold and score it on the sample inside."""
-        return comparison.compare_on_dask(self.rows, self.sample, candidates, **how)
-
-
 @contextlib.contextmanager
 def open_on_cluster(
     request: TableRequest, voice: OutputPrinter, *, folds: int = 1
-) -> Iterator[DaskTable]:
+) -> Iterator[table_input.Table]:
     """Connect to the cluster, sample the table, infer its schema and print it."""
     address = check_parquet(request)
     if request.exposure is not None:
@@ -80,7 +46,7 @@ def open_on_cluster(
             size = amounts.format_size(rows.n_bytes)
             voice.say(f"The encoded rows take {size} and are kept in the memory of the workers.")
         voice.say("")
-        yield DaskTable(sample, rows.schema, sentences, rows)
+        yield table_input.Table(sample, rows.schema, sentences, rows)
 
 
 def check_parquet(request: TableRequest | PredictRequest) -> str:

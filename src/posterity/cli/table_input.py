@@ -9,8 +9,8 @@ import polars as pl
 import typer
 
 from posterity import comparison, tables
-from posterity.cli.app import CompareRequest, FitRequest
-from posterity.cli.options import Cluster, TableFile, TableRequest
+from posterity.cli.app import CompareRequest, TableRequest
+from posterity.cli.options import Cluster, TableColumns, TableFile
 from posterity.cli.voice import OutputPrinter
 
 _FEW_ROWS = 200  # below which a Gaussian process is the first choice; boosted trees from there
@@ -19,26 +19,34 @@ _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table in memory with its inferred schema."""
+    """A table with its inferred schema.
+
+    Attributes
+    ----------
+    sample : Sample
+        Rows that are in memory: all that are used, or those from which the schema was inferred.
+    schema : Schema
+        Its inferred schema.
+    sentences : tuple of str
+        Sentences that describe the schema.
+    rows : SpreadRows, optional
+        All rows, if they are on the workers of a cluster.
+    """
 
     sample: tables.Sample
     schema: tables.Schema
     sentences: tuple[str, ...]
+    rows: tables.SpreadRows | None = None
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Rows that are here: all that are used, or a sample of them."""
+        """Rows that are in memory."""
         return self.sample.frame
 
     @property
     def place(self) -> dict[str, Any]:
-        """What models can be fitted depends on: whether rows are elsewhere or have an exposure."""
-        return {"on_dask": False, "exposed": self.schema.exposure is not None}
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows that models are fitted to."""
-        return len(self.frame)
+        """Arguments that say which models can be fitted to such rows."""
+        return {"on_dask": self.rows is not None, "exposed": self.schema.exposure is not None}
 
     def candidates(
         self, names: Sequence[str] | None, seed: int
@@ -47,8 +55,9 @@ class Table:
         schema, how = self.schema, {"names": names, "seed": seed, **self.place}
         how["n_classes"] = max(2, len(schema.classes))
         how["role"] = comparison.Holdout.from_schema(schema).kind
+        n_rows = len(self.frame) if self.rows is None else self.rows.n_rows
         try:
-            return comparison.candidates(schema.task, self.n_rows, len(schema.inputs), **how)
+            return comparison.candidates(schema.task, n_rows, len(schema.inputs), **how)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
 
@@ -58,27 +67,33 @@ class Table:
 
     def first_choice(self) -> str:
         """Return the name of the default model for the size of the table, or for rates."""
+        if self.rows is not None:
+            return "linear"  # which needs few passes over the rows
         if self.schema.exposure is not None:
             return "poisson"
-        return "process" if self.n_rows < _FEW_ROWS else "boosted-trees"
+        return "process" if len(self.frame) < _FEW_ROWS else "boosted-trees"
 
     def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
         """Fit a candidate to all rows."""
+        if self.rows is not None:
+            return self.rows.fit_estimator(candidate.estimator)
         model = tables.TableModel(candidate.estimator, self.schema, candidate.view)
         return model.fit(self.frame)
 
     def compare_candidates(
         self, candidates: Sequence[comparison.Candidate], request: CompareRequest, **how: Any
     ) -> comparison.Comparison:
-        """Compare candidates by cross-validation."""
-        split: dict[str, Any] = {"folds": request.folds, "seed": request.seed}
-        holdout = comparison.Holdout.from_schema(self.schema, gap=request.gap, **split)
-        return comparison.compare(
-            self.frame, self.schema, candidates, holdout=holdout, **split, **how
+        """Compare candidates by cross-validation; rows on workers are scored on the sample."""
+        if self.rows is not None:
+            return comparison.compare_on_dask(self.rows, self.sample, candidates, **how)
+        how |= {"folds": request.folds, "seed": request.seed}
+        how["holdout"] = comparison.Holdout.from_schema(
+            self.schema, folds=request.folds, seed=request.seed, gap=request.gap
         )
+        return comparison.compare(self.frame, self.schema, candidates, **how)
 
 
-def suggest_prediction(request: CompareRequest | FitRequest, voice: OutputPrinter) -> None:
+def suggest_prediction(request: TableRequest, voice: OutputPrinter) -> None:
     """Print the command that predicts such a table with the saved model."""
     table = (*request.list_words(TableFile), *request.list_words(Cluster))
     out = "predictions.csv" if request.dask is None else "predictions"
@@ -113,7 +128,7 @@ def open_source(request: TableFile) -> tables.Source:
     )
 
 
-def infer_schema(frame: pl.DataFrame, request: TableRequest) -> tables.Schema:
+def infer_schema(frame: pl.DataFrame, request: TableColumns) -> tables.Schema:
     """Infer the schema of a table, with the options of the user."""
     return tables.infer(
         frame,
