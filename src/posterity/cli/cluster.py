@@ -50,10 +50,8 @@ def has_room_for(client: Any, n_bytes: int) -> bool:
     """Return whether the workers have room for this many bytes, and as much again to work in."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [worker["memory_limit"] for worker in workers]
-    if not all(limits):
-        return False
     used = sum(worker["metrics"].get("memory", 0) for worker in workers)
-    return bool(n_bytes < _SHARE * (sum(limits) - used))
+    return all(limits) and bool(n_bytes < _SHARE * (sum(limits) - used))
 
 
 @contextlib.contextmanager

@@ -48,8 +48,15 @@ def register_request(app: typer.Typer, name: str) -> Callable[[R], R]:
 def list_parameters(request: type[Any]) -> list[inspect.Parameter]:
     """Return the fields of a request as parameters of a function that Typer understands."""
     hints, docs = get_type_hints(request, include_extras=True), read_field_docs(request)
-    fields = sorted(dataclasses.fields(request), key=lambda field: _LAST.get(field.name, 0))
-    return [_make_parameter(one, hints[one.name], docs.get(one.name)) for one in fields]
+    fields = dataclasses.fields(request)
+    made = [_make_parameter(one, hints[one.name], docs.get(one.name)) for one in fields]
+    return sorted(made, key=_rank)
+
+
+def _rank(parameter: inspect.Parameter) -> int:
+    """Return a number by which arguments come first, and options of all commands last."""
+    is_option = isinstance(parameter.annotation.__metadata__[0], typer.models.OptionInfo)
+    return int(is_option) + _LAST.get(parameter.name, 0)
 
 
 def _make_parameter(

@@ -1,8 +1,6 @@
 """``posterity fit``: fit one model to a table and save it."""
 
-from typing import Any
-
-from posterity import comparison, persistence, tables
+from posterity import persistence, tables
 from posterity.cli import amounts, outcome, outputs, table_input
 from posterity.cli.app import FitRequest
 from posterity.cli.outcome import ModelError
@@ -12,10 +10,17 @@ from posterity.cli.voice import OutputPrinter
 def run(request: FitRequest, voice: OutputPrinter) -> None:
     """Read the table, fit the model, save it and print a summary."""
     outputs.check_output_file(request.save, force=request.force, inputs=(request.data,))
-    with table_input.open_table(request, voice) as table:
+    with table_input.open_table(request, voice) as table, outcome.collect_warnings() as warned:
         name = request.model or table.first_choice()
         chosen = table.candidates((name,), request.seed)[0]
-        model, warned = _fit_and_collect_warnings(table, chosen)
+        try:
+            model = table.fit_candidate(chosen)
+        except tables.TableError:
+            raise
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise ModelError(
+                f"The model {name!r} cannot be fitted to this table: {error}"
+            ) from None
     persistence.save(model, request.save)
     told = persistence.describe(request.save)
     voice.say(*(f"Note: {sentence}" for sentence in warned))
@@ -38,19 +43,3 @@ def run(request: FitRequest, voice: OutputPrinter) -> None:
             "notes": [*table.sentences, *warned],
         }
     )
-
-
-def _fit_and_collect_warnings(
-    table: Any, chosen: comparison.Candidate
-) -> tuple[tables.TableModel, tuple[str, ...]]:
-    """Return the fitted model and the distinct warnings of the fit."""
-    with outcome.collect_warnings() as warned:
-        try:
-            model = table.fit_candidate(chosen)
-        except tables.TableError:
-            raise
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise ModelError(
-                f"The model {chosen.name!r} cannot be fitted to this table: {error}"
-            ) from None
-    return model, tuple(warned)
