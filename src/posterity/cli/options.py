@@ -69,11 +69,13 @@ class Request:
         """
         for parameter in command.list_parameters(group or type(self)):
             value, info = getattr(self, parameter.name), parameter.annotation.__metadata__[0]
-            if isinstance(info, typer.models.ArgumentInfo):
-                yield value
-            elif value is not True and value != parameter.default and info.rich_help_panel != FILES:
-                for one in value if isinstance(value, list) else [value]:
-                    yield from (f"--{parameter.name}", parsing.format_value(one))
+            is_kept = parameter.name != "json" and info.rich_help_panel != FILES
+            if not is_kept or value == parameter.default:
+                continue
+            name = f"--{parameter.name.replace('_', '-')}"
+            for one in value if isinstance(value, list) else [value]:
+                yield from () if isinstance(info, typer.models.ArgumentInfo) else (name,)
+                yield from () if one is True else (parsing.format_value(one),)
 
 
 class SavedModel(Request):

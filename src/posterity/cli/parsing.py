@@ -68,13 +68,13 @@ def format_value(value: Any) -> str:
     --------
     >>> from posterity.cli import parsing
     >>> [parsing.format_value(value) for value in (None, 90.0, (1.0, 20.0), "town")]
-    ['all', '90s', '1:20', 'town']
+    ['all', '90', '1:20', 'town']
     """
     match value:
         case None:
             return "all"
         case float():
-            return f"{value:g}s"
+            return f"{value:.15g}"
         case tuple():
             return ":".join(f"{part:.15g}" for part in value)
     return str(value)
