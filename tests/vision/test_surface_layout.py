@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import SurfaceLayout, segments
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import features, geometry, lines, merging, planes, segmentations
@@ -19,7 +19,7 @@ SMALL = {"segmentations": KINDS, "n_estimators": 20, "size": 80, "cv": 3, "rando
 
 @pytest.fixture(scope="module")
 def streets():
-    return datasets.streets(13, (60, 80))
+    return vision.datasets.streets(13, (60, 80))
 
 
 @pytest.fixture(scope="module")

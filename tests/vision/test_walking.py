@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import WalkingModel, fitted_walk, gait, mask_distances, principal_frame
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
@@ -13,7 +13,7 @@ ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
 @pytest.fixture(scope="module")
 def data():
-    return datasets.walkers(4, step=2)
+    return vision.datasets.walkers(4, step=2)
 
 
 @pytest.fixture(scope="module")

@@ -70,13 +70,13 @@ class BodyPartForest(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.bodies : Labelled images.
+    posterity.vision.datasets.bodies : Labelled images.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import BodyPartForest
-    >>> data = datasets.bodies(60, max_turn=30.0)
+    >>> data = vision.datasets.bodies(60, max_turn=30.0)
     >>> model = BodyPartForest(max_features=20, random_state=0)
     >>> model = model.fit(data.depth[:50], data.parts[:50])
     >>> model.predict_proba(data.depth[50]).shape

@@ -77,9 +77,9 @@ class DisplacementTracker(BaseEstimator):
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import DisplacementTracker
-    >>> scene = datasets.moving_object(12, hidden=())
+    >>> scene = vision.datasets.moving_object(12, hidden=())
     >>> tracker = DisplacementTracker().start(scene.frames[0], scene.boxes[0])
     >>> for found in tracker.track(scene.frames[1:]):
     ...     pass

@@ -87,9 +87,9 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import ShapeContexts
-    >>> masks = datasets.bodies(6, noise=False).parts < 255
+    >>> masks = vision.datasets.bodies(6, noise=False).parts < 255
     >>> model = ShapeContexts(n_codes=20).fit(masks)
     >>> histograms = model.transform(masks)
     >>> histograms.shape, np.round(histograms.sum(axis=1), 6).max()

@@ -90,13 +90,13 @@ class SilhouettePose(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.bodies : Rendered people.
+    posterity.vision.datasets.bodies : Rendered people.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import ShapeContexts, SilhouettePose
-    >>> data = datasets.bodies(90, max_turn=30.0, noise=False)
+    >>> data = vision.datasets.bodies(90, max_turn=30.0, noise=False)
     >>> masks, poses = data.parts < 255, data.poses
     >>> model = SilhouettePose(contexts=ShapeContexts(20, n_points=60))
     >>> model = model.fit(masks[:80], poses[:80], times=[0] * 80)

@@ -83,13 +83,13 @@ class SurfaceLayout(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.streets : Labelled images.
+    posterity.vision.datasets.streets : Labelled images.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import SurfaceLayout
-    >>> data = datasets.streets(14, (60, 80))
+    >>> data = vision.datasets.streets(14, (60, 80))
     >>> model = SurfaceLayout([("felzenszwalb", 50)], n_estimators=20, size=80, random_state=0)
     >>> model = model.fit(data.images[:12], data.labels[:12])
     >>> model.predict_proba(data.images[13]).shape

@@ -66,13 +66,13 @@ class WalkingModel(BaseEstimator):
     See Also
     --------
     posterity.GPLVM : Latent points of any table.
-    posterity.datasets.walkers : Poses and silhouettes.
+    posterity.vision.datasets.walkers : Poses and silhouettes.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import WalkingModel
-    >>> walk = datasets.walkers(2)
+    >>> walk = vision.datasets.walkers(2)
     >>> model = WalkingModel(3).fit(walk.poses, walk.masks, groups=walk.groups, times=walk.times)
     >>> round(model.period_, 1)
     1.1

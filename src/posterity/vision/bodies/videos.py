@@ -53,8 +53,8 @@ class VideoSampler:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import datasets
-    >>> walk = datasets.motions()[0]
+    >>> from posterity import vision
+    >>> walk = vision.datasets.motions()[0]
     >>> video = VideoSampler(turn=(80.0, 100.0)).render(walk, np.random.default_rng(0), frames=10)
     >>> video.masks.shape, video.joints.shape
     ((10, 160, 160), (10, 16, 3))
