@@ -7,6 +7,7 @@ and ``RENAMED`` say where it is now.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import types
@@ -229,16 +230,17 @@ class Registry:
         """Return the class or function of a file name, importing it if needed."""
         if isinstance(name, str) and name in self._own:
             return self._own[name]
-        if not isinstance(name, str) or name not in list_known_names():
-            raise FileError(
-                f"The file contains {name!r:.80}, which this version of posterity does not have. "
-                "If it is your class or function, pass it to load in classes=; otherwise "
-                "upgrade posterity."
-            )
-        module, _, short = find_place(name).rpartition(".")
-        if not module.startswith("sklearn."):
-            return getattr(importlib.import_module(f"posterity.{module}"), short)
-        return _find_in_sklearn(module, short)
+        if isinstance(name, str) and name in list_known_names():
+            module, _, short = find_place(name).rpartition(".")
+            if module.startswith("sklearn."):
+                return _find_in_sklearn(module, short)
+            with contextlib.suppress(ModuleNotFoundError):  # vision may be left out
+                return getattr(importlib.import_module(f"posterity.{module}"), short)
+        raise FileError(
+            f"The file contains {name!r:.80}, which this version of posterity does not have. "
+            "If it is your class or function, pass it to load in classes=; otherwise "
+            "upgrade posterity."
+        )
 
     def is_caller_defined(self, thing: Any) -> bool:
         """Return whether a class or function was passed by the caller."""

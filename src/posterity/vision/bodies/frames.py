@@ -105,7 +105,7 @@ class FrameSampler:
     --------
     >>> import numpy as np
     >>> from posterity import vision
-    >>> sampler = FrameSampler(max_turn=60.0)
+    >>> sampler = vision.bodies.FrameSampler(max_turn=60.0)
     >>> frame = next(sampler.draw(vision.datasets.motions(), np.random.default_rng(0)))
     >>> frame.depth.shape, frame.joints.shape
     ((240, 320), (16, 3))

@@ -136,7 +136,7 @@ def build_spheres(skeleton: Skeleton) -> Spheres:
     Examples
     --------
     >>> from posterity import vision
-    >>> body = build_spheres(vision.datasets.motions()[0].motion.skeleton)
+    >>> body = vision.bodies.build_spheres(vision.datasets.motions()[0].motion.skeleton)
     >>> len(body.radii), round(float(body.resize(1.6, 1.2).radii.max()), 3)
     (272, 0.118)
     """

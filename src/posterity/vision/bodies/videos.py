@@ -54,8 +54,9 @@ class VideoSampler:
     --------
     >>> import numpy as np
     >>> from posterity import vision
+    >>> sampler = vision.bodies.VideoSampler(turn=(80.0, 100.0))
     >>> walk = vision.datasets.motions()[0]
-    >>> video = VideoSampler(turn=(80.0, 100.0)).render(walk, np.random.default_rng(0), frames=10)
+    >>> video = sampler.render(walk, np.random.default_rng(0), frames=10)
     >>> video.masks.shape, video.joints.shape
     ((10, 160, 160), (10, 16, 3))
     """
