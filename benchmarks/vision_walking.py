@@ -178,7 +178,7 @@ def answer_walking_model(training: Frames, test: Frames, *, sequence: bool) -> A
     """The class of this library."""
     seen = training.data
     model = vision.WalkingModel()
-    model.fit(seen.poses, seen.masks, groups=seen.groups, times=seen.times)
+    model.fit(seen.masks, seen.poses, groups=seen.groups, times=seen.times)
     path = {"times": test.data.times, "groups": test.data.groups} if sequence else {}
 
     def describe(found: vision.PoseModes) -> Answer:
@@ -191,8 +191,8 @@ def answer_walking_model(training: Frames, test: Frames, *, sequence: bool) -> A
     points[:, columns] = test.poses[:, columns]
     known = points.reshape(test.data.poses.shape)
     return (
-        lambda: describe(model.pose_from(test.data.masks, **path)),
-        lambda: describe(model.pose_from_points(known, **path)),
+        lambda: describe(model.predict_modes(test.data.masks, **path)),
+        lambda: describe(model.complete(known, **path)),
     )
 
 
@@ -299,7 +299,9 @@ def page(result: dict[str, Any]) -> str:
 def write_model(options: Options) -> None:
     """Fit the model of the package to the walks of the package."""
     walks = vision.datasets.walkers(4)
-    model = vision.WalkingModel().fit(walks.poses, walks.masks, walks.groups, walks.times)
+    model = vision.WalkingModel().fit(
+        walks.masks, walks.poses, groups=walks.groups, times=walks.times
+    )
     posterity.save(model, MODEL)
     options.console.print(f"{MODEL.name}: {MODEL.stat().st_size:,} bytes")
 

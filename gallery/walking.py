@@ -17,10 +17,10 @@ OUT = Path(__file__).parent / "out"
 walk = vision.datasets.walkers(4)
 seen, new = walk.groups < 3, walk.groups == 3
 model = vision.WalkingModel().fit(
-    walk.poses[seen], walk.masks[seen], groups=walk.groups[seen], times=walk.times[seen]
+    walk.masks[seen], walk.poses[seen], groups=walk.groups[seen], times=walk.times[seen]
 )
 masks, truth = walk.masks[new], walk.poses[new]
-found = model.pose_from(masks, times=walk.times[new])
+found = model.predict_modes(masks, times=walk.times[new])
 error = 100.0 * np.linalg.norm(found.mean() - truth, axis=2).mean()
 low, high = found.interval(0.9)
 moving = walk.poses.std(axis=0) > 1e-6

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import files
 from posterity.vision import images
@@ -78,6 +78,25 @@ def read_depth(
     if scale is None:
         scale = 1.0 if values.dtype.kind == "f" else UNITS["mm"]
     return _scale_to_metres(values, scale)
+
+
+def check_depth(depth: ArrayLike) -> NDArray[Any]:
+    """Refuse what is not an array (H, W) of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_depth(np.ones((2, 3, 4)))
+    Traceback (most recent call last):
+        ...
+    ValueError: A depth image is an array (H, W) of metres, not float64 of shape (2, 3, 4).
+    """
+    image = np.asarray(depth)
+    if image.ndim != 2 or not image.size or image.dtype.kind not in "fiu":
+        raise ValueError(
+            f"A depth image is an array (H, W) of metres, not {image.dtype} of shape {image.shape}."
+        )
+    return image
 
 
 def _check_unit(unit: str | float | None) -> float | None:

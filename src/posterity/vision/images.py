@@ -79,6 +79,28 @@ def read_image(
     return to_gray(colors) if mode == "gray" else to_color(colors)
 
 
+def load_image(image: Any, mode: str = "gray") -> Pixels:
+    """Return an image from an array, or from the path of a file.
+
+    Parameters
+    ----------
+    image : array, str or path
+        As :func:`to_gray` or :func:`read_image` takes it.
+    mode : {"gray", "color"}
+        Gray values (H, W), or red, green and blue (H, W, 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import images
+    >>> images.load_image(np.array([[7]], dtype=np.uint8), "color").shape
+    (1, 1, 3)
+    """
+    if isinstance(image, str | os.PathLike):
+        return read_image(image, mode)
+    return to_gray(image) if mode == "gray" else to_color(image)
+
+
 def decode_file(
     path: str | os.PathLike[str],
     decode: Callable[[Any], NDArray[Any]],

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, compilation, validation
 from posterity.arrays import Array
-from posterity.vision import contours
+from posterity.vision import contours, masks
 
 _NEAREST, _FURTHEST = 0.125, 2.0  # radii of the inmost and outmost ring, in median distances
 _MOST_CONTEXTS = 40_000  # from which codes are learned
@@ -124,7 +124,7 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         """
         n_codes = validation.check_count(self.n_codes, "n_codes", least=2)
         rng = arrays.generator(self.random_state)
-        contexts = np.concatenate([self._describe(mask, k) for k, mask in enumerate(X)])
+        contexts = np.concatenate([self._describe(mask) for mask in masks.list_masks(X)])
         if len(contexts) < n_codes:
             raise ValueError(
                 f"{len(contexts)} points of contours are too few for n_codes={n_codes}."
@@ -141,7 +141,7 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
     def transform(self, X: Iterable[Any]) -> Array:
         """Histograms, (N, n_codes); each sums to one."""
         check_is_fitted(self, "codes_")
-        rows = [self._count_votes(self._describe(mask, k)) for k, mask in enumerate(X)]
+        rows = [self._count_votes(self._describe(mask)) for mask in masks.list_masks(X)]
         return np.array(rows).reshape(-1, len(self.codes_))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -157,10 +157,9 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         validation.require_array(self.codes_, "codes_", np.float64, (None, size))
         validation.require_positive(self.width_, "width_")
 
-    def _describe(self, mask: Any, number: int) -> Array:
-        inside = contours.check_mask(mask, f"Mask {number}")
+    def _describe(self, mask: Any) -> Array:
         points = contours.sample_contour(
-            inside, validation.check_count(self.n_points, "n_points", least=8)
+            mask, validation.check_count(self.n_points, "n_points", least=8)
         )
         return np.sqrt(describe_points(points, self.n_radii, self.n_angles))
 

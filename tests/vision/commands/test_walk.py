@@ -20,9 +20,11 @@ def world(tmp_path_factory):
     (folder / "masks").mkdir()
     (folder / "black").mkdir()
     (folder / "nothing").mkdir()
+    (folder / "dark").mkdir()
     masks = vision.datasets.walkers(1, step=9).masks
     for k, mask in enumerate(masks):
         Image.fromarray(mask.astype(np.uint8) * 255).save(folder / "masks" / f"{k:03d}.png")
+        Image.fromarray(255 - mask.astype(np.uint8) * 255).save(folder / "dark" / f"{k:03d}.png")
     Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(folder / "black" / "a.png")
     posterity.save(posterity.BayesianLinearRegression(), folder / "line.posterity")
     return folder
@@ -67,6 +69,13 @@ def test_a_table_lists_joints_with_deviations(run, tmp_path):
     assert all(float(row["sd_x"]) >= 0.0 for row in first)
 
 
+def test_a_dark_figure_on_white_is_the_same_mask(run, tmp_path):
+    for name in ("masks", "dark"):
+        assert run(f"--mask {name} --out OUT/{name}.csv").exit_code == 0
+    white, dark = ((tmp_path / f"{name}.csv").read_text() for name in ("masks", "dark"))
+    assert dark == white.replace("masks,", "dark,")
+
+
 def test_samples_depend_on_the_seed(run, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         line = f"--sample --frames 5 --seed {seed} --out OUT/{name}.svg"
@@ -81,7 +90,7 @@ def test_samples_depend_on_the_seed(run, tmp_path):
         ("--out OUT/walk.png", 2, "must end in"),
         ("--mask missing --out OUT/a.svg", 2, "is not a folder"),
         ("--mask nothing --out OUT/a.svg", 2, "contains no images"),
-        ("--mask black --out OUT/a.svg", 3, "shows no person"),
+        ("--mask black --out OUT/a.svg", 3, "is empty"),
         ("--mask masks --sample --out OUT/a.svg", 2, "not both"),
         ("--model line.posterity --out OUT/a.svg", 4, "not a WalkingModel"),
     ],

@@ -6,7 +6,6 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 import typer
@@ -16,7 +15,8 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import detectors, models
+from posterity.vision import masks
+from posterity.vision.commands import detectors, models, results
 
 _ANIMATIONS, _TABLE = (".svg", ".gif"), ".csv"
 _ADVICE = "not a WalkingModel; fit one in Python and save it with posterity.save."
@@ -62,7 +62,7 @@ def run(plan: WalkRequest, voice: OutputPrinter) -> None:
     if walk.poses.shape[1] != len(names):
         raise outcome.ModelError(
             f"The model has {walk.poses.shape[1]} joints; the command knows a skeleton of "
-            f"{len(names)} only. Use pose_from in Python."
+            f"{len(names)} only. Use predict_modes in Python."
         )
     if suffix == _TABLE:
         _write_table(plan.out, walk, names)
@@ -87,7 +87,7 @@ def _make_walk(plan: WalkRequest, model: vision.WalkingModel) -> _Walk:
 def _infer_walk(plan: WalkRequest, model: vision.WalkingModel) -> _Walk:
     """Poses of the silhouettes of all folders, each a motion."""
     listed = [(folder, path) for folder in plan.masks for path in _list_folder(folder)]
-    masks = [_read_mask(path) for _, path in listed]
+    figures = [_read_mask(path) for _, path in listed]
     folders = tuple(folder for folder, _ in listed)
     groups = np.unique(folders, return_inverse=True)[1]
     interval = plan.interval or model.find_interval()
@@ -95,7 +95,7 @@ def _infer_walk(plan: WalkRequest, model: vision.WalkingModel) -> _Walk:
     order = np.argsort(groups, kind="stable")
     own = np.empty(len(groups))
     own[order] = times
-    found = model.pose_from(masks, times=own, groups=groups)
+    found = model.predict_modes(figures, groups=groups, times=own)
     return _Walk(found.best(), interval, folders, found)
 
 
@@ -110,19 +110,10 @@ def _list_folder(folder: str) -> Iterator[Path]:
 
 def _read_mask(path: Path) -> NDArray[np.bool_]:
     try:
-        image = vision.read_image(path)
+        return masks.check_figure(vision.read_mask(path), str(path))
     except vision.ImageError as error:
-        _refuse(str(error))
-    mask = np.asarray(image > 0.5 * image.max())
-    if np.count_nonzero(mask.any(axis=1)) < 3:
-        _refuse(f"{path} shows no person: it is black, or nearly so.")
-    return mask
-
-
-def _refuse(sentence: str) -> NoReturn:
-    """End with the exit code of unusable data."""
-    outcome.print_error(sentence)
-    raise typer.Exit(outcome.DATA)
+        outcome.print_error(results.make_printable(str(error)))
+        raise typer.Exit(outcome.DATA) from None
 
 
 def _write_table(out: str, walk: _Walk, names: tuple[str, ...]) -> None:

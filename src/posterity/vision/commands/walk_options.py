@@ -11,9 +11,9 @@ Masks = Annotated[
     typer.Option(
         "--mask",
         metavar="FOLDER",
-        help="Folder of silhouettes, one image for each frame, in the order of their names; people "
-        "are brighter than half of the brightest pixel. Repeat it for several motions. Default: "
-        "the mean cycle of the model.",
+        help="Folder of masks of a person, white on black, black on white or opaque, one for each "
+        "frame, in the order of their names. Repeat it for several motions. Default: the mean "
+        "cycle of the model.",
         show_default=False,
     ),
 ]

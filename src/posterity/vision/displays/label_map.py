@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import vision
 from posterity.arrays import Array
 from posterity.displays.style import axes_or_new
+from posterity.vision.base import measure_entropy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,7 +135,7 @@ class LabelMapDisplay:
             raise ValueError(f"There are {p.shape[2]} probabilities, but {len(words)} names.")
         plain = cls.from_labels(labels, [str(word) for word in words], image=image, colors=colors)
         entropy = np.full(known.shape, np.nan)
-        entropy[known] = find_entropy(p[known])
+        entropy[known] = measure_entropy(p[known])
         return cls(plain.labels, plain.names, entropy, plain.image, plain.colors)
 
     @classmethod
@@ -249,21 +250,6 @@ class LabelMapDisplay:
         if colorbar:
             axes.figure.colorbar(shown, ax=axes, label="entropy, bits", shrink=0.8)
         return axes
-
-
-def find_entropy(probabilities: Array) -> Array:
-    """Entropy in bits of distributions (..., C).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.vision.displays.label_map import find_entropy
-    >>> find_entropy(np.array([[0.25, 0.25, 0.25, 0.25], [0.0, 1.0, 0.0, 0.0]]))
-    array([2., 0.])
-    """
-    p = np.asarray(probabilities, dtype=np.float64)
-    share = p / p.sum(axis=-1, keepdims=True)
-    return np.abs(np.sum(share * np.log2(np.where(share > 0.0, share, 1.0)), axis=-1))
 
 
 def _check_image(image: Any, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:

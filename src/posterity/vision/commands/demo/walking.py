@@ -16,13 +16,13 @@ def show_walk(folder: Path) -> Demonstration:
     walks = vision.datasets.walkers(3)
     learned, new = walks.groups < 2, walks.groups == 2
     model = vision.WalkingModel(3, mask_components=12, max_iter=200).fit(
-        walks.poses[learned],
         walks.masks[learned],
+        walks.poses[learned],
         groups=walks.groups[learned],
         times=walks.times[learned],
     )
     poses, masks = walks.poses[new], walks.masks[new]
-    found = model.pose_from(masks, times=walks.times[new])
+    found = model.predict_modes(masks, times=walks.times[new])
     off = np.linalg.norm(found.best() - poses, axis=-1).mean()
     low, high = found.interval(0.9)
     inside = np.mean((low <= poses) & (poses <= high))
