@@ -67,7 +67,8 @@ class PixelClassifier(BaseEstimator, ABC):
         """Probabilities (H, W, C) of one image."""
 
     def _label_image(self, image: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[np.argmax(self._predict_image(image), axis=-1)])
+        best = np.argmax(self._predict_image(image), axis=-1)  # first: says that it is not fitted
+        return np.asarray(self.classes_[best])
 
 
 def map_images(answer: Callable[[Any], Any], X: Any, *, n_axes: tuple[int, ...] = (2, 3)) -> Any:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, classification, validation
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.trees import forests
 from posterity.vision import base, bodies
 from posterity.vision.depth_differences import DepthDifferences, DepthPixels
@@ -85,6 +86,15 @@ class BodyPartForest(base.PixelClassifier):
     >>> bool((model.predict(data.depth[50:]) == data.parts[50:])[seen].mean() > 0.5)
     True
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet, learned out of bag",
+        feature_space="differences of depths",
+        inference="bootstrap, averaged; calibrated on held-out images",
+        advice="parts of the body and joints in depth images of a person",
+        page="body_parts",
+    )
 
     forest_: forests.ClassForest
     names_ = bodies.PARTS  # of all columns, those of parts not seen in training too

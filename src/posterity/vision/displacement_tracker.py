@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from posterity import regression
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision import images, kalman
 from posterity.vision.integrals import Pixels
 from posterity.vision.kalman import ConstantVelocityFilter, NormalState
@@ -88,6 +89,15 @@ class DisplacementTracker(BaseEstimator):
     >>> found.radii(0.9).round(), round(found.probability, 2)
     (array([2., 2.]), 1.0)
     """
+
+    card = ModelCard(
+        likelihood="normal displacements; seen or not seen",
+        prior="normal motion",
+        feature_space="orientations of gradients in windows",
+        inference="exact filter; experts relearned while tracking",
+        advice="a box that follows one object through a video",
+        page="tracking",
+    )
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, validation
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision import masks
 from posterity.vision.occupancy import measure_occupancy
 from posterity.vision.pose_chains import measure_bend, measure_speeds
@@ -104,6 +105,15 @@ class SilhouettePose(BaseEstimator):
     >>> answer.shape, answer.interval(0.9)[0].shape
     ((10, 38, 3), (10, 38, 3))
     """
+
+    card = ModelCard(
+        likelihood="mixture of normals",
+        prior="normal",
+        feature_space="kernel columns of shape contexts",
+        inference="most probable experts; errors on held-out groups",
+        advice="poses of a person from silhouettes, with all that they may show",
+        page="silhouettes",
+    )
 
     experts_: PoseExperts
     contexts_: ShapeContexts | None

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, classification, validation
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision import base, images, interpolation
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import segment_rows, segmentations, segmented_image
@@ -96,6 +97,15 @@ class SurfaceLayout(base.PixelClassifier):
     >>> (model.predict(data.images[13]) == data.labels[13]).mean().round(2)
     np.float64(0.96)
     """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal leaf values",
+        feature_space="colour, texture, shape and lines of segments",
+        inference="stagewise, cross-fitted and averaged over partitions",
+        advice="ground, walls and sky of scenes",
+        page="surfaces",
+    )
 
     label_model_: classification.BoostedTreesClassifier
     homogeneity_model_: classification.BoostedTreesClassifier | None

@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, progress, validation
+from posterity.models import ModelCard
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import contrast_classes
 from posterity.trees.boosting.fresh import FreshRules
@@ -125,6 +126,15 @@ class TextonSegmenter(base.PixelClassifier):
     >>> bool(np.mean(model.predict(X[6]) == y[6]) > 0.9)
     True
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="normal leaf values",
+        feature_space="rectangles of textons, and a random field",
+        inference="stagewise, cross-fitted and averaged; mean field",
+        advice="a class for every pixel of photographs",
+        page="segmentation",
+    )
 
     random_field_: RandomField
 

@@ -13,6 +13,7 @@ from posterity import arrays, distributions, kernels, linalg, models, validation
 from posterity.arrays import Array
 from posterity.inference import gplvm
 from posterity.latent import motion
+from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
 from posterity.vision.gait import Gait
 from posterity.vision.mask_distances import measure_masks
@@ -79,6 +80,15 @@ class WalkingModel(BaseEstimator):
     >>> found.best().shape
     (1, 38, 3)
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, over functions and their inputs",
+        feature_space="kernel of latent coordinates, in time",
+        inference="most probable; errors on held-out motions",
+        advice="poses of a person who walks, from silhouettes or few joints",
+        page="walking",
+    )
 
     _fitted: FittedWalk
 

@@ -82,7 +82,7 @@ class RejectionDisplay:
         background = Background(
             views, inputs.check_boxes(None, len(views)), window, channels, inset
         ).draw(n_windows, cascade.least_contrast, arrays.generator(random_state))
-        trees = boosting.Trees.from_sum(cascade)
+        trees = boosting.WindowTrees.from_sum(cascade)
         left = []
         for pixels in (objects, background):
             sums = boosting.sum_partially(trees, WindowRows.from_pixels(pixels))
