@@ -24,8 +24,6 @@ SUFFIXES = frozenset({".npy", ".pgm", ".png", ".tif", ".tiff"})
 """Files of a folder that are depth images: those that can hold more than eight bits."""
 
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK\x03\x04"  # how files of NumPy begin
-_DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")  # whole numbers of more than eight bits
-_FLOATS = ("F",)
 
 
 def read_depth(
@@ -146,13 +144,10 @@ def _read_array(place: Path, most_pixels: int) -> NDArray[Any]:
 
 def _read_picture(place: Path, unit: str | float | None, most_pixels: int) -> NDArray[Any]:
     def decode(image: Any) -> NDArray[Any]:
-        from PIL import ImageOps
-
-        image.seek(0)
-        is_gray = image.mode in (*_DEEP, *_FLOATS) or (image.mode == "L" and unit is not None)
+        is_gray = image.mode in images.WIDE or (image.mode == "L" and unit is not None)
         if not is_gray:
             raise ImageError(_describe_mode(place, image.mode))
-        return np.asarray(ImageOps.exif_transpose(image))
+        return np.asarray(image)
 
     return images.decode_file(place, decode, most_pixels=most_pixels)
 

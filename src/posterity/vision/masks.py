@@ -20,7 +20,6 @@ from posterity.vision.images import ImageError
 _CLEAR = (0.2, 0.8)  # of the range of values: those between are neither inside nor outside
 _MOST_UNCLEAR = 0.1  # share of the pixels of a mask
 _LEAST_HEIGHT = 20  # pixels
-_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 
 
 def read_mask(path: str | os.PathLike[str], *, most_pixels: int = images.MOST_PIXELS) -> Mask:
@@ -151,14 +150,10 @@ def check_figure(mask: Mask, name: str) -> Mask:
 
 def _decode(image: Any) -> NDArray[Any]:
     """Opacity where some pixels are transparent, and gray values otherwise."""
-    from PIL import ImageOps
-
-    image.seek(0)
-    upright = ImageOps.exif_transpose(image)
-    if "transparency" in upright.info or upright.mode in _ALPHA:
-        opacity = np.asarray(upright.convert("RGBA"))[:, :, 3]
+    if images.may_be_clear(image):
+        opacity = np.asarray(image.convert("RGBA"))[:, :, 3]
         if opacity.min() < opacity.max():
             return opacity
-    if upright.mode.startswith(("I", "F")):
-        return np.nan_to_num(np.asarray(upright, dtype=np.float64))
-    return np.asarray(upright.convert("L"))
+    if image.mode in images.WIDE:
+        return np.nan_to_num(np.asarray(image, dtype=np.float64))
+    return np.asarray(image.convert("L"))

@@ -107,19 +107,17 @@ def _hold(place: str, k: int, image: Any, mode: str) -> Picture:
 
 def _read_animation(path: Path, mode: str) -> Iterator[Picture]:
     """Yield the frames of a GIF, WebP, PNG or TIFF file; a broken one ends the sequence."""
-    from PIL import Image, ImageSequence
+    from PIL import ImageSequence
 
     try:
         vision.read_image(path)  # says in a sentence what is wrong with the first frame
-        with Image.open(path) as animation:
+        with images.open_file(path) as animation:
             for k, frame in enumerate(ImageSequence.Iterator(animation)):
                 if frame.width * frame.height > images.MOST_PIXELS:
                     raise ValueError(f"frame {k} has {frame.width} x {frame.height} pixels")
                 yield _hold(str(path), k, np.asarray(frame.convert("RGB")), mode)
     except vision.ImageError as error:
         yield refuse_picture(str(path), str(error))
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
-        yield refuse_picture(str(path), f"{path} ends in a frame that cannot be read: {error}.")
 
 
 def _read_stream(stream: BinaryIO, mode: str) -> Iterator[Picture]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import vision
 from posterity.arrays import Array
 from posterity.displays.style import COLORS, axes_or_new
+from posterity.vision.images import to_pixels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,7 @@ class DetectionDisplay:
         """
         shown = found.take(~(found.probability < min_probability))
         known = np.empty((0, 4)) if objects is None else np.asarray(objects, dtype=np.float64)
-        return cls(_as_bytes(image), shown.boxes, shown.probability, known.reshape(-1, 4))
+        return cls(to_pixels(image), shown.boxes, shown.probability, known.reshape(-1, 4))
 
     @classmethod
     def from_estimator(
@@ -122,10 +123,10 @@ class DetectionDisplay:
         axes.imshow(self.image, cmap="gray", vmin=0, vmax=255)
         known: dict[str, Any] = {"color": COLORS["sky"], "lw": 1.4, "ls": "--"}
         for k, box in enumerate(self.objects):
-            axes.plot(*_outline(box), label="known" if k == 0 else None, **known)
+            axes.plot(*outline_box(box), label="known" if k == 0 else None, **known)
         for k, (box, p) in enumerate(zip(self.boxes, self.probability, strict=True)):
             width = 2.4 if np.isnan(p) else 0.8 + 1.8 * p
-            axes.plot(*_outline(box), color=color, lw=width, label="found" if k == 0 else None)
+            axes.plot(*outline_box(box), color=color, lw=width, label="found" if k == 0 else None)
             if not np.isnan(p):
                 left, top = box[0], box[1] - 1.5
                 axes.text(left, top, f"{p:.2f}", color=color, va="bottom", clip_on=True)
@@ -134,11 +135,7 @@ class DetectionDisplay:
         return axes
 
 
-def _outline(box: Array) -> tuple[list[float], list[float]]:
-    """Corners of a box, in coordinates of pixel centres."""
+def outline_box(box: Array) -> tuple[list[float], list[float]]:
+    """Return the corners of a box, in coordinates of pixel centres."""
     x0, y0, x1, y1 = (float(number) - 0.5 for number in box)
     return [x0, x1, x1, x0, x0], [y0, y0, y1, y1, y0]
-
-
-def _as_bytes(image: Any) -> NDArray[np.uint8]:
-    return vision.to_gray(image) if np.ndim(image) == 2 else vision.to_color(image)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import vision
 from posterity.arrays import Array
 from posterity.displays.style import axes_or_new
+from posterity.vision import images
 from posterity.vision.base import measure_entropy
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class LabelMapDisplay:
 def _check_image(image: Any, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
     if image is None:
         return None
-    pixels = vision.to_gray(image) if np.ndim(image) == 2 else vision.to_color(image)
+    pixels = images.to_pixels(image)
     if pixels.shape[:2] != shape:
         raise ValueError(f"The image has the shape {pixels.shape[:2]}, but labels have {shape}.")
     return pixels

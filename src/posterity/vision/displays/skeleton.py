@@ -14,6 +14,7 @@ from posterity import vision
 from posterity.arrays import Array
 from posterity.displays.style import COLORS, axes_or_new
 from posterity.linalg import eigen
+from posterity.vision import images
 from posterity.vision.bodies import BONES, Camera
 
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ class SkeletonDisplay:
         if where.ndim != 2 or where.shape[1] not in (2, 3):
             raise ValueError(f"positions must have the shape (J, 2) or (J, 3), not {where.shape}.")
         n, d = where.shape
-        shown = None
-        if image is not None:
-            shown = vision.to_gray(image) if np.ndim(image) == 2 else vision.to_color(image)
+        shown = None if image is None else images.to_pixels(image)
         pairs = tuple((int(a), int(b)) for a, b in bones)
         if any(not 0 <= joint < n for pair in pairs for joint in pair):
             raise ValueError(f"bones must name joints from 0 to {n - 1}.")

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from posterity import vision
 from posterity.arrays import Array
 from posterity.displays.style import COLORS, axes_or_new
+from posterity.vision.displays.detection import outline_box
+from posterity.vision.images import to_pixels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,12 +110,12 @@ class TrackDisplay:
             Axes to draw on. None: a new figure.
         """
         axes, found = axes_or_new(ax), self.found[place]
-        image = _as_bytes(self.frames[place])
+        image = to_pixels(self.frames[place])
         axes.imshow(image, cmap="gray", vmin=0, vmax=255)
         if len(self.objects):
-            axes.plot(*_outline(self.objects[place]), color=COLORS["sky"], lw=1.2, ls="--")
+            axes.plot(*outline_box(self.objects[place]), color=COLORS["sky"], lw=1.2, ls="--")
         color = COLORS["amber"] if found.probability >= 0.5 else COLORS["orange"]
-        axes.plot(*_outline(found.box), color=color, lw=0.8 + 1.6 * found.probability)
+        axes.plot(*outline_box(found.box), color=color, lw=0.8 + 1.6 * found.probability)
         axes.plot(*(found.ellipse(self.coverage) - 0.5).T, color=color, lw=1.4)
         height, width = image.shape[:2]
         axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
@@ -142,13 +144,3 @@ class TrackDisplay:
         lines = [axes.lines[0], radii.lines[0]]
         axes.legend(lines, [str(line.get_label()) for line in lines], loc="center left", fontsize=9)
         return axes
-
-
-def _outline(box: Array) -> tuple[list[float], list[float]]:
-    """Corners of a box, in coordinates of pixel centres."""
-    x0, y0, x1, y1 = (float(number) - 0.5 for number in box)
-    return [x0, x1, x1, x0, x0], [y0, y0, y1, y1, y0]
-
-
-def _as_bytes(image: Any) -> NDArray[np.uint8]:
-    return vision.to_gray(image) if np.ndim(image) == 2 else vision.to_color(image)
