@@ -50,7 +50,7 @@ FLOORS = (
 FLOOR_OF = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # A household of its own: nothing outside imports it but the lazy line of the command.
 HOUSEHOLD = "vision"
-LAZY = ("cli/app.py", "posterity.vision.commands")
+LAZY = ("cli/groups.py", "posterity.vision.commands")
 PUBLIC_ROOMS = (
     "analysis",
     "comparison",
@@ -339,7 +339,7 @@ BAD = [
     (imports_upwards, "vision/displays/track.py", "from posterity.vision.commands import app"),
     (imports_the_household, "displays/grid.py", "from posterity import vision"),
     (imports_the_household, "cli/fit.py", "import_module('posterity.vision.commands')"),
-    (imports_the_household, "cli/app.py", "import posterity.vision.detector"),
+    (imports_the_household, "cli/groups.py", "import posterity.vision.detector"),
     (imports_past_a_door, "models/x.py", "from posterity.inference.weights.laplace import Fit"),
     (imports_past_a_door, "models/x.py", "from posterity.inference.weights import laplace"),
     (imports_past_a_door, "models/x.py", "import posterity.inference.process.latent.sites"),
@@ -376,7 +376,7 @@ GOOD = [
     (imports_upwards, "vision/displays/track.py", "from posterity import vision"),
     (imports_upwards, "vision/commands/app.py", "from posterity.cli import options"),
     (imports_the_household, "vision/commands/app.py", "from posterity import vision"),
-    (imports_the_household, "cli/app.py", "import_module('posterity.vision.commands')"),
+    (imports_the_household, "cli/groups.py", "import_module('posterity.vision.commands')"),
     (imports_past_a_door, "models/x.py", "from posterity.inference.weights import RowTargets"),
     (imports_past_a_door, "models/x.py", "from posterity.inference import rows"),
     (

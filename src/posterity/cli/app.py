@@ -4,22 +4,20 @@ Each subcommand has its own module, which is imported only when the subcommand r
 and usage errors appear immediately.
 """
 
-from importlib import import_module
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from posterity.cli import compare_options, options, outcome, parsing
+from posterity.cli.groups import CommandGroup
 
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-if find_spec("posterity.vision"):  # the library works without this folder
-    app.add_typer(import_module("posterity.vision.commands").app, name="vision")
 
 
 def _show_version(asked: bool) -> None:

@@ -109,7 +109,7 @@ def decode_file(
     *,
     most_pixels: int = MOST_PIXELS,
 ) -> NDArray[Any]:
-    """Return what a function makes of the first frame of a file, upright as EXIF says."""
+    """Return what a function makes of the first frame of a file, turned as EXIF says."""
     with open_file(path, most_pixels=most_pixels) as image:
         from PIL import ImageOps
 

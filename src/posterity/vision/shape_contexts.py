@@ -134,7 +134,7 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         search = MiniBatchKMeans(n_codes, n_init=1, random_state=int(rng.integers(1 << 31)))
         search.fit(contexts)
         self.codes_ = np.asarray(search.cluster_centers_, dtype=np.float64)
-        nearest = np.sqrt(np.median(_find_squares(contexts, self.codes_).min(axis=1)))
+        nearest = np.sqrt(np.median(find_squares(contexts, self.codes_).min(axis=1)))
         self.width_ = validation.check_positive(self.softness, "softness") * float(nearest)
         return self
 
@@ -164,13 +164,20 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         return np.sqrt(describe_points(points, self.n_radii, self.n_angles))
 
     def _count_votes(self, contexts: Array) -> Array:
-        squares = _find_squares(contexts, self.codes_)
+        squares = find_squares(contexts, self.codes_)
         votes = softmax(-0.5 * squares / self.width_**2, axis=1)
         return np.asarray(votes.mean(axis=0))
 
 
-def _find_squares(a: Array, b: Array) -> Array:
-    """Squared distances between rows, (n, m)."""
+def find_squares(a: Array, b: Array) -> Array:
+    """Squared distances between rows, (n, m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_squares(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
+    array([[25.]])
+    """
     squares = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * (a @ b.T)
     return np.maximum(squares, 0.0)
 

@@ -24,7 +24,7 @@ from posterity.vision.commands import (
     results,
 )
 from posterity.vision.commands.pictures import Picture
-from posterity.vision.commands.results import Kind, Result
+from posterity.vision.commands.results import Kind, PictureResult
 from posterity.vision.commands.tally import Tally, count_things
 
 JOINTS = Kind("joints", ("joint", "probability", "x", "y", "z", "column", "row"))
@@ -81,9 +81,9 @@ class _Counts:
     n_joints: int = 0
     n_pixels: int = 0
     n_expected: float = 0.0
-    first: list[Result] = field(default_factory=list)
+    first: list[PictureResult] = field(default_factory=list)
 
-    def add(self, result: Result, *, keep: bool) -> None:
+    def add(self, result: PictureResult, *, keep: bool) -> None:
         """Count a result, and keep it if it is asked for."""
         self.files.add(result)
         if result.found is not None:
@@ -104,14 +104,12 @@ def run(plan: BodyPartsRequest, voice: OutputPrinter) -> None:
     counts, keep_all = _Counts(), voice.machine and plan.out is None
     with results.open_writer(plan.out, JOINTS) as writer:
         found = parallel.map_in_order(_Labeller(plan, model), _list_work(plan), jobs)
-        for result in progress.track(found, description="Labelling", unit="images", size=_one):
+        for result in progress.track(
+            found, description="Labelling", unit="images", size=lambda _: 1
+        ):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and counts.n_joints < _SHOWN))
     _conclude(plan, voice, counts)
-
-
-def _one(result: Result) -> int:
-    return 1
 
 
 def _load_forest(plan: BodyPartsRequest) -> vision.BodyPartForest:
@@ -135,14 +133,14 @@ class _Labeller:
     plan: BodyPartsRequest
     model: vision.BodyPartForest
 
-    def __call__(self, picture: Picture) -> Result:
+    def __call__(self, picture: Picture) -> PictureResult:
         try:
             depth = self._cut(picture.load(), picture.name)
             return self._label(depth, picture)
         except vision.ImageError as error:
-            return Result(picture.name, None, str(error))
+            return PictureResult(picture.name, None, str(error))
         except MemoryError:
-            return Result(picture.name, None, f"{picture.name} is too large for the memory.")
+            return PictureResult(picture.name, None, f"{picture.name} is too large for the memory.")
 
     def _cut(self, depth: NDArray[np.float32], name: str) -> NDArray[np.float32]:
         """Drop readings that are too near or too far; refuse an image without any."""
@@ -158,7 +156,7 @@ class _Labeller:
             f"{seen.min():.4g} to {seen.max():.4g} m. If the unit is wrong, add --depth-unit."
         )
 
-    def _label(self, depth: NDArray[np.float32], picture: Picture) -> Result:
+    def _label(self, depth: NDArray[np.float32], picture: Picture) -> PictureResult:
         p = self.model.predict_proba(depth)
         joints, camera = self.model.find_joints(depth), self.model.find_camera(depth.shape)
         least = self.plan.min_probability
@@ -173,7 +171,7 @@ class _Labeller:
         if self.plan.draw is not None:
             place = drawings.find_place(self.plan.draw, picture, is_single=self.plan.is_single)
             body_part_pictures.draw_body_parts(place, depth, p, kept, camera)
-        return Result(picture.name, list_joints(kept, camera), about=about)
+        return PictureResult(picture.name, list_joints(kept, camera), about=about)
 
     def _write_labels(self, p: Any, depth: NDArray[np.float32], picture: Picture) -> None:
         labels = np.where(depth > 0.0, p.argmax(axis=2), bodies.BACKGROUND).astype(np.uint8)

@@ -15,7 +15,7 @@ from posterity.cli.voice import OutputPrinter
 from posterity.vision import patches
 from posterity.vision.commands import detectors, models, parallel, pictures, results
 from posterity.vision.commands.pictures import Picture
-from posterity.vision.commands.results import Kind, Result
+from posterity.vision.commands.results import Kind, PictureResult
 from posterity.vision.commands.tally import Tally, count_things
 from posterity.vision.integrals import Pixels
 
@@ -41,9 +41,9 @@ class _Counts:
 
     files: Tally = field(default_factory=Tally)
     classes: dict[str, int] = field(default_factory=dict)
-    first: list[Result] = field(default_factory=list)
+    first: list[PictureResult] = field(default_factory=list)
 
-    def add(self, result: Result, *, keep: bool) -> None:
+    def add(self, result: PictureResult, *, keep: bool) -> None:
         """Count a result, and keep it if it is asked for."""
         self.files.add(result)
         for best in list(result.found or ())[:1]:
@@ -67,15 +67,11 @@ def run(plan: ClassifyPatchesRequest, voice: OutputPrinter) -> None:
         batches = parallel.map_in_order(classify, _batch(work), detectors.count_jobs(plan.jobs))
         found = itertools.chain.from_iterable(batches)
         for result in progress.track(
-            found, description="Classifying", unit="images", size=_count_one
+            found, description="Classifying", unit="images", size=lambda _: 1
         ):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and len(counts.first) < _SHOWN))
     _conclude(plan, voice, counts)
-
-
-def _count_one(result: Result) -> int:
-    return 1
 
 
 def _batch(work: Iterator[Picture]) -> Iterator[list[Picture]]:
@@ -83,15 +79,17 @@ def _batch(work: Iterator[Picture]) -> Iterator[list[Picture]]:
     return iter(lambda: list(itertools.islice(work, _TOGETHER)), [])
 
 
-def classify_pictures(model: vision.PatchClassifier, work: Sequence[Picture]) -> list[Result]:
+def classify_pictures(
+    model: vision.PatchClassifier, work: Sequence[Picture]
+) -> list[PictureResult]:
     """Return the probabilities of each picture's classes, the most probable first."""
     read = [_read_patch(picture, model.size) for picture in work]
     pixels = [one for one in read if not isinstance(one, str)]
     found = iter(model.predict_proba(np.stack(pixels)) if pixels else ())
     return [
-        Result(picture.name, None, one)
+        PictureResult(picture.name, None, one)
         if isinstance(one, str)
-        else Result(picture.name, _rank_classes(model, next(found)))
+        else PictureResult(picture.name, _rank_classes(model, next(found)))
         for picture, one in zip(work, read, strict=True)
     ]
 

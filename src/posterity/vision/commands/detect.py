@@ -12,7 +12,7 @@ from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
 from posterity.vision.commands import detectors, drawings, parallel, pictures, results
 from posterity.vision.commands.pictures import Picture
-from posterity.vision.commands.results import Result
+from posterity.vision.commands.results import PictureResult
 from posterity.vision.commands.tally import Tally, count_things
 
 _SHOWN = 20  # boxes in the table for people
@@ -54,9 +54,9 @@ class _Counts:
     files: Tally = field(default_factory=Tally)
     n_with_boxes: int = 0
     n_boxes: int = 0
-    first: list[Result] = field(default_factory=list)
+    first: list[PictureResult] = field(default_factory=list)
 
-    def add(self, result: Result, *, keep: bool) -> None:
+    def add(self, result: PictureResult, *, keep: bool) -> None:
         """Count a result, and keep it if it is asked for."""
         self.files.add(result)
         if result.found is not None:
@@ -80,15 +80,13 @@ def run(plan: DetectRequest, voice: OutputPrinter) -> None:
     keep_all = voice.machine and plan.out is None
     with results.open_writer(plan.out) as writer, outcome.collect_warnings() as warned:
         found = parallel.map_in_order(search, _list_work(plan, detector), jobs)
-        for result in progress.track(found, description="Searching", unit="images", size=_one):
+        for result in progress.track(
+            found, description="Searching", unit="images", size=lambda _: 1
+        ):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and counts.n_boxes < _SHOWN))
     voice.say(*(f"Note: {sentence}" for sentence in warned))
     _conclude(plan, voice, counts, detector)
-
-
-def _one(result: Result) -> int:
-    return 1
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class _Search:
     plan: DetectRequest
     detector: vision.WindowDetector
 
-    def __call__(self, picture: Picture) -> Result:
+    def __call__(self, picture: Picture) -> PictureResult:
         try:
             frames = picture.load()
             found = detectors.keep_probable(
@@ -107,10 +105,10 @@ class _Search:
             if self.plan.draw is not None:
                 self._draw(frames, found, picture)
         except vision.ImageError as error:
-            return Result(picture.name, None, str(error))
+            return PictureResult(picture.name, None, str(error))
         except MemoryError:
-            return Result(picture.name, None, f"{picture.name} is too large for the memory.")
-        return Result(picture.name, found)
+            return PictureResult(picture.name, None, f"{picture.name} is too large for the memory.")
+        return PictureResult(picture.name, found)
 
     def _draw(self, frames: Any, found: vision.Detections, picture: Picture) -> None:
         image = frames[1] if isinstance(frames, tuple) else frames

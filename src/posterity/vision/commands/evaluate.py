@@ -4,10 +4,10 @@ from posterity import persistence
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 from posterity.vision.commands import detectors, evaluate_boxes, evaluate_classes
-from posterity.vision.commands.evaluate_request import EvaluateRequest
+from posterity.vision.commands.evaluate_request import ScoreRequest
 
 
-def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
+def run(plan: ScoreRequest, voice: OutputPrinter) -> None:
     """Score the model by the boxes, labels or folders that its kind needs."""
     detectors.require_pillow()
     plan.check_outputs()

@@ -14,7 +14,7 @@ from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.vision.commands import detectors, labelled
-from posterity.vision.commands.evaluate_request import EvaluateRequest
+from posterity.vision.commands.evaluate_request import ScoreRequest
 from posterity.vision.windows import calibration
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class _Scores:
             right.set_title(f"calibration error {self.calibration_error:.3f}")
 
 
-def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
+def run(plan: ScoreRequest, voice: OutputPrinter) -> None:
     """Search all images, compare with the known boxes, and print and write the scores."""
     boxes = _require_boxes(plan)
     known = tables.read_boxes(boxes, label=plan.label)
@@ -72,7 +72,7 @@ def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     )
     detector.set_params(n_jobs=1)
     reader = labelled.LabelledReader(labelled.find_folder(boxes, plan.images), detector.channels)
-    search = _Search(detector, reader, plan.overlap)
+    search = _BoxComparison(detector, reader, plan.overlap)
     with outcome.collect_warnings() as warned:
         found, failed = plan.compare_all(search, known, "Searching")
     voice.say(*(f"Note: {sentence}" for sentence in warned))
@@ -87,7 +87,7 @@ def run(plan: EvaluateRequest, voice: OutputPrinter) -> None:
     plan.conclude(voice, answer)
 
 
-def _require_boxes(plan: EvaluateRequest) -> str:
+def _require_boxes(plan: ScoreRequest) -> str:
     if plan.boxes is None:
         raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
     plan.require((), ("labels", "classes"), "detector")
@@ -95,7 +95,7 @@ def _require_boxes(plan: EvaluateRequest) -> str:
 
 
 @dataclass(frozen=True)
-class _Search:
+class _BoxComparison:
     """Reads an image, searches it, and compares boxes; returns a sentence if it cannot be read."""
 
     detector: vision.WindowDetector
@@ -154,7 +154,7 @@ def _print_scores(voice: OutputPrinter, scores: _Scores) -> None:
         )
 
 
-def _describe(plan: EvaluateRequest, scores: _Scores, failed: int) -> dict[str, Any]:
+def _describe(plan: ScoreRequest, scores: _Scores, failed: int) -> dict[str, Any]:
     """Return all scores as JSON types."""
     curve, reliable = scores.curve, scores.reliability
     told: dict[str, Any] = {

@@ -14,14 +14,14 @@ from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 from posterity.vision.commands import class_lists, label_images, patch_folders
 from posterity.vision.commands.class_scores import ClassCounts, ClassScores
-from posterity.vision.commands.evaluate_request import EvaluateRequest
+from posterity.vision.commands.evaluate_request import ScoreRequest
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
 from posterity.vision.commands.learn_labels import PixelModel
 
 _OF_DETECTORS = ("boxes", "opencv", "label", "min_size", "prior")
 
 
-def score_pixels(plan: EvaluateRequest, voice: OutputPrinter, noun: str) -> None:
+def score_pixels(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
     """Score a segmenter or a surface layout on images whose pixels are labelled."""
     plan.require(("images", "labels"), _OF_DETECTORS, noun)
     model: PixelModel = persistence.load(str(plan.model))
@@ -37,7 +37,7 @@ def score_pixels(plan: EvaluateRequest, voice: OutputPrinter, noun: str) -> None
     _report(plan, scores, failed, voice)
 
 
-def score_patches(plan: EvaluateRequest, voice: OutputPrinter, noun: str) -> None:
+def score_patches(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
     """Score a classifier of patches on a folder with one subfolder for each class."""
     plan.require(("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
     model: vision.PatchClassifier = persistence.load(str(plan.model))
@@ -90,7 +90,7 @@ class _Comparison:
         return at
 
 
-def _compare_names(plan: EvaluateRequest, model: PixelModel, known: class_lists.ClassList) -> None:
+def _compare_names(plan: ScoreRequest, model: PixelModel, known: class_lists.ClassList) -> None:
     """Refuse a list of classes whose names are not those of the model."""
     for number, name in zip(np.asarray(model.classes_).tolist(), model.names_, strict=True):
         listed = known.names.get(number, name)
@@ -100,7 +100,7 @@ def _compare_names(plan: EvaluateRequest, model: PixelModel, known: class_lists.
             )
 
 
-def _report(plan: EvaluateRequest, scores: ClassScores, failed: int, voice: OutputPrinter) -> None:
+def _report(plan: ScoreRequest, scores: ClassScores, failed: int, voice: OutputPrinter) -> None:
     """Write the scores and print them."""
     inputs = {"model": plan.model, "images": plan.images, "labels": plan.labels, "failed": failed}
     answer = {**inputs, **scores.describe()}

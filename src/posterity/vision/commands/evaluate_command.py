@@ -32,9 +32,9 @@ def evaluate(
     with outcome.report_errors():
         from posterity.cli import voice
         from posterity.vision.commands import evaluate as work
-        from posterity.vision.commands.evaluate_request import EvaluateRequest
+        from posterity.vision.commands.evaluate_request import ScoreRequest
 
-        plan = EvaluateRequest(
+        plan = ScoreRequest(
             model=model,
             images=images,
             boxes=boxes,

@@ -27,7 +27,7 @@ _PICTURES = (".png", ".jpg", ".pdf", ".svg")
 
 
 @dataclass(frozen=True)
-class EvaluateRequest:
+class ScoreRequest:
     """The model, images whose contents are known, and what to write.
 
     Attributes
@@ -113,7 +113,7 @@ class EvaluateRequest:
         n_failed = 0
         work = parallel.map_in_order(compare, items, detectors.count_jobs(self.jobs))
         for result in progress.track(
-            work, description=description, total=len(items), unit="images", size=_count_one
+            work, description=description, total=len(items), unit="images", size=lambda _: 1
         ):
             if isinstance(result, str):
                 n_failed += 1
@@ -155,10 +155,6 @@ class EvaluateRequest:
         if answer["failed"]:
             outcome.print_error(f"{answer['failed']:,} images could not be read and are left out.")
             raise typer.Exit(outcome.DATA)
-
-
-def _count_one(result: object) -> int:
-    return 1
 
 
 def _format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

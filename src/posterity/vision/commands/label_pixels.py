@@ -8,12 +8,20 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from posterity import files, persistence, progress, vision
+from posterity import files, progress, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
-from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import class_lists, detectors, drawings, parallel, pictures, results
+from posterity.vision import base
+from posterity.vision.commands import (
+    class_lists,
+    detectors,
+    drawings,
+    models,
+    parallel,
+    pictures,
+    results,
+)
 from posterity.vision.commands.learn_labels import PixelModel
 from posterity.vision.commands.pictures import Picture
 
@@ -84,7 +92,7 @@ def run(plan: LabelRequest, voice: OutputPrinter) -> None:
         parallel.map_in_order(labeller, work, jobs),
         description="Labelling",
         unit="images",
-        size=_count_one,
+        size=lambda _: 1,
     ):
         if result.error:
             outcome.print_error(results.make_printable(result.error))
@@ -99,13 +107,8 @@ def load_model(path: str | None, kind: type, command: str) -> PixelModel:
             "no model comes with posterity: train one with 'posterity vision "
             f"{command} --images DIR --labels DIR --out FILE', and add --model FILE."
         )
-    model: Any = persistence.load(path)
-    is_one = isinstance(model, kind)  # in a line of its own, so that the type stays open
-    if not is_one:
-        raise ModelError(
-            f"{path!r} contains a {type(model).__name__}, not a {kind.__name__}; train one with "
-            f"'posterity vision {command}'."
-        )
+    advice = f"not a {kind.__name__}; train one with 'posterity vision {command}'."
+    model: PixelModel = models.load_model(path, kind, "", advice)
     return model
 
 
@@ -161,8 +164,8 @@ def measure_doubt(p: Array) -> NDArray[np.float32]:
     >>> label_pixels.measure_doubt(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([0., 1.], dtype=float32)
     """
-    entropy = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1) / np.log(max(p.shape[-1], 2))
-    return np.clip(entropy, 0.0, 1.0).astype(np.float32) + np.float32(0.0)
+    share = base.measure_entropy(p) / np.log2(max(p.shape[-1], 2))
+    return np.clip(share, 0.0, 1.0).astype(np.float32)
 
 
 def write_doubt(place: Path, doubt: NDArray[np.float32]) -> None:
@@ -240,7 +243,3 @@ def _list_common_classes(result: LabelResult) -> str:
     """Return the most common classes of an image in words."""
     common = sorted(result.shares, key=lambda name: -result.shares[name])[:_MOST_LISTED]
     return ", ".join(f"{name} {result.shares[name]:.0%}" for name in common if result.shares[name])
-
-
-def _count_one(result: LabelResult) -> int:
-    return 1

@@ -1,35 +1,19 @@
 """Learn to label pixels from folders of images and labels: for segments and surfaces."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import TypeAlias
 
 import numpy as np
 
-from posterity import persistence
-from posterity.arrays import Array
+from posterity import persistence, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 from posterity.vision.commands import detectors, label_images
 from posterity.vision.commands.label_images import VOID, LabelledImages
 
-
-class PixelModel(Protocol):
-    """A model that gives every pixel of an image a probability of each class."""
-
-    classes_: Array
-    names_: Sequence[str]
-
-    def fit(self, X: Any, y: Any, *, void: int | None, names: Mapping[int, str] | None) -> Self:
-        """Learn from images (H, W, 3) and labels (H, W)."""
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities (H, W, C) of one image."""
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters."""
+PixelModel: TypeAlias = vision.TextonSegmenter | vision.SurfaceLayout
 
 
 @dataclass(frozen=True)

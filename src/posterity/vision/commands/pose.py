@@ -17,7 +17,7 @@ from posterity.cli.voice import OutputPrinter
 from posterity.vision import bodies, contours, masks
 from posterity.vision.commands import detectors, drawings, models, pictures, pose_pictures, results
 from posterity.vision.commands.pictures import Picture
-from posterity.vision.commands.results import Kind, Result
+from posterity.vision.commands.results import Kind, PictureResult
 from posterity.vision.commands.tally import Tally, count_things
 
 JOINTS = Kind(
@@ -61,9 +61,9 @@ class _Counts:
 
     files: Tally = field(default_factory=Tally)
     n_several: int = 0
-    first: list[Result] = field(default_factory=list)
+    first: list[PictureResult] = field(default_factory=list)
 
-    def add(self, result: Result, *, keep: bool) -> None:
+    def add(self, result: PictureResult, *, keep: bool) -> None:
         """Count a result, and keep it if it is asked for."""
         self.files.add(result)
         self.n_several += result.about.get("regions", 1) > 1
@@ -79,14 +79,10 @@ def run(plan: PoseRequest, voice: OutputPrinter) -> None:
     counts, keep_all = _Counts(), voice.machine and plan.out is None
     with results.open_writer(plan.out, JOINTS) as writer:
         found = _find_video(plan, model) if plan.video else _find_frames(plan, model)
-        for result in progress.track(found, description="Posing", unit="masks", size=_one):
+        for result in progress.track(found, description="Posing", unit="masks", size=lambda _: 1):
             writer.write(result)
             counts.add(result, keep=keep_all or (plan.out is None and not counts.first))
     _conclude(plan, voice, counts)
-
-
-def _one(result: Result) -> int:
-    return 1
 
 
 def _load_model(plan: PoseRequest) -> vision.SilhouettePose:
@@ -106,32 +102,32 @@ def _list_work(plan: PoseRequest) -> Iterator[Picture]:
     )
 
 
-def _read(picture: Picture) -> NDArray[np.bool_] | Result:
+def _read(picture: Picture) -> NDArray[np.bool_] | PictureResult:
     """A mask, or why it cannot be read."""
     try:
         return masks.check_figure(picture.load(), picture.name)
     except vision.ImageError as error:
-        return Result(picture.name, None, str(error))
+        return PictureResult(picture.name, None, str(error))
     except MemoryError:
-        return Result(picture.name, None, f"{picture.name} is too large for the memory.")
+        return PictureResult(picture.name, None, f"{picture.name} is too large for the memory.")
 
 
-def _find_frames(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[Result]:
+def _find_frames(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[PictureResult]:
     """Poses mask by mask."""
     for picture in _list_work(plan):
         mask = _read(picture)
-        if isinstance(mask, Result):
+        if isinstance(mask, PictureResult):
             yield mask
         else:
             yield from _describe(plan, model, [(picture, mask)])
 
 
-def _find_video(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[Result]:
+def _find_video(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[PictureResult]:
     """Poses of all frames that can be read, each judged by all."""
     read = []
     for picture in _list_work(plan):
         mask = _read(picture)
-        if isinstance(mask, Result):
+        if isinstance(mask, PictureResult):
             yield mask
         else:
             read.append((picture, mask))
@@ -143,7 +139,7 @@ def _describe(
     plan: PoseRequest,
     model: vision.SilhouettePose,
     read: list[tuple[Picture, NDArray[np.bool_]]],
-) -> Iterator[Result]:
+) -> Iterator[PictureResult]:
     X = [mask for _, mask in read]
     answer, every = (
         model.predict_dist(X, video=plan.video),
@@ -162,7 +158,7 @@ def _describe(
                 for p, pose in zip(probability, poses, strict=True)
             ],
         }
-        yield Result(picture.name, list_joints(poses[0], low[k], high[k]), about=about)
+        yield PictureResult(picture.name, list_joints(poses[0], low[k], high[k]), about=about)
 
 
 def list_joints(pose: Array, low: Array, high: Array) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ class ImageReading:
 
     def read_all(self, read: Callable[[T], R], items: Iterable[T], description: str) -> Iterator[R]:
         """Yield what can be read; report and count what cannot."""
-        for item in progress.track(items, description=description, unit="images", size=_count_one):
+        for item in progress.track(items, description=description, unit="images", size=lambda _: 1):
             try:
                 image = read(item)
             except vision.ImageError as error:
@@ -28,7 +28,3 @@ class ImageReading:
                 outcome.print_error(results.make_printable(str(error)))
             else:
                 yield image
-
-
-def _count_one(item: object) -> int:
-    return 1

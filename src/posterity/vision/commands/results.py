@@ -39,7 +39,7 @@ class Findings(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class PictureResult:
     """What was found in a picture, or why it could not be read."""
 
     name: str
@@ -57,7 +57,7 @@ class Result:
 class ResultWriter(Protocol):
     """Writes one result after the other."""
 
-    def write(self, result: Result) -> None:
+    def write(self, result: PictureResult) -> None:
         """Write one result."""
 
 
@@ -69,7 +69,7 @@ class _CsvWriter:
         self._rows = csv.DictWriter(file, ("image", *kind.columns), lineterminator="\n")
         self._rows.writeheader()
 
-    def write(self, result: Result) -> None:
+    def write(self, result: PictureResult) -> None:
         """Write what was found in a picture."""
         # Names of files may be bytes that are not text.
         name = result.name.encode("utf-8", "backslashreplace").decode()
@@ -84,7 +84,7 @@ class _JsonWriter:
     def __init__(self, file: TextIO, kind: Kind) -> None:
         self._file, self._kind, self._before = file, kind, ""
 
-    def write(self, result: Result) -> None:
+    def write(self, result: PictureResult) -> None:
         """Write a picture with what was found, or with its error."""
         self._file.write(f"{self._before}\n{json.dumps(result.as_record(self._kind))}")
         self._before = ","
@@ -93,7 +93,7 @@ class _JsonWriter:
 class _Discarder:
     """Nothing is asked for."""
 
-    def write(self, result: Result) -> None:
+    def write(self, result: PictureResult) -> None:
         """Discard the result, since no output was asked for."""
 
 

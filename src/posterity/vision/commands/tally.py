@@ -6,7 +6,7 @@ import typer
 
 from posterity.cli import outcome
 from posterity.vision.commands import results
-from posterity.vision.commands.results import Result
+from posterity.vision.commands.results import PictureResult
 
 
 @dataclass
@@ -21,7 +21,7 @@ class Tally:
         """Number of pictures that could be read."""
         return self.n_pictures - self.n_failed
 
-    def add(self, result: Result) -> None:
+    def add(self, result: PictureResult) -> None:
         """Count a picture, and say why it could not be read."""
         self.n_pictures += 1
         if result.found is None:

@@ -26,7 +26,7 @@ def show_landscapes(folder: Path) -> Demonstration:
         random_state=0,
     ).fit(data.images[:_N_LEARNED], data.labels[:_N_LEARNED], names=dict(enumerate(data.names)))
     images, known = data.images[_N_LEARNED:], data.labels[_N_LEARNED:]
-    p = np.stack([model.predict_proba(image) for image in images])
+    p = model.predict_proba(images)
     share, expected = np.mean(p.argmax(axis=3) == known), p.max(axis=3).mean()
     vision.write_image(folder / "landscape.png", images[0])
     persistence.save(model, folder / "landscapes.posterity")

@@ -17,11 +17,11 @@ def show_streets(folder: Path) -> Demonstration:
     model = vision.SurfaceLayout(
         [("felzenszwalb", 50), ("felzenszwalb", 150), ("slic", 80)],
         n_estimators=40,
-        size=128,
+        max_size=128,
         random_state=0,
     ).fit(data.images[:_N_LEARNED], data.labels[:_N_LEARNED], names=dict(enumerate(data.names)))
     images, known = data.images[_N_LEARNED:], data.labels[_N_LEARNED:]
-    p = np.stack([model.predict_proba(image) for image in images])
+    p = model.predict_proba(images)
     share, expected = np.mean(p.argmax(axis=3) == known), p.max(axis=3).mean()
     vision.write_image(folder / "street.png", images[0])
     persistence.save(model, folder / "surfaces.posterity")
