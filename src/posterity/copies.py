@@ -27,6 +27,7 @@ _SLACK = 1.5  # targets are not normal: so many times more ties may be expected
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
 _DISTINCT = 0.5  # of the rows, different values of a continuous column
 _MOST_JUDGES = 2_000
+_FEW_ROWS = 50  # for each column of a linear model
 
 
 class CopiedRowsWarning(UserWarning):
@@ -47,6 +48,36 @@ def warn_of_copies(n_copies: int, n_rows: int, action: str) -> None:
         "that were made several times.",
         CopiedRowsWarning,
     )
+
+
+def warn_of_counted_copies(
+    X: Any,
+    y: Array,
+    weights: Array | None = None,
+    *,
+    is_class: bool = False,
+    is_linear: bool = False,
+) -> None:
+    """Warn of copies where they count as further observations, as a weight does.
+
+    Parameters
+    ----------
+    X, y, is_class
+        See :func:`find_copies`.
+    weights : array (N,), optional
+        Rows of weight zero are absent.
+    is_linear : bool, default=False
+        Whether each column has one weight: copies then matter only where rows are few, and are not
+        looked for where there are more than 50 rows for each column.
+    """
+    if is_linear and len(X) > _FEW_ROWS * X.shape[1]:
+        return
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
+    if found is not None:
+        what = "probabilities" if is_class else "predictions"
+        action = f"They count as further observations, which makes {what} too sure."
+        warn_of_copies(len(kept) - found.n_groups, len(kept), action)
 
 
 @dataclass(frozen=True)
@@ -173,6 +204,8 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub" or len(X) < 2:
         return None
     Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+    if len(np.unique(Y[:, 0])) == len(Y):
+        return None  # no targets tie
     Z = _standardise(X)
     along = np.sum(Z * np.random.default_rng(0).standard_normal(Z.shape[1]), axis=1)
     links = _compare_ahead(Z, np.lexsort([along, *Y.T]))

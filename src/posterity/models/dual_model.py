@@ -27,6 +27,10 @@ class DualModel(WeightedModel):
     kernel_columns_: feature_spaces.KernelColumns
     row_weights_: Array
 
+    @property
+    def _is_linear_in_columns(self) -> bool:
+        return super()._is_linear_in_columns and isinstance(self.kernel, str)
+
     def _move_units(
         self,
         X: Array,
