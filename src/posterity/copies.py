@@ -20,6 +20,8 @@ from posterity import callers
 from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
+HELD_TOGETHER = "Copies were not split between rows that learn and rows that judge"
+"""What was done where copies are a group."""
 _NEAR = 1e-3  # of the standard deviation of a column
 _AHEAD = 7  # rows along a random direction with which each is compared
 _RARE = 0.05  # chance of as many ties, below which they are copies
@@ -226,6 +228,30 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     return None if expected else copies
 
 
+def are_copies(inputs: RowGroups, Y: Array, counts: Array) -> bool:
+    """Return whether rows that count more than once are copies, where no inputs are at hand.
+
+    Parameters
+    ----------
+    inputs : RowGroups
+        Groups of the rows whose inputs are equal, or answer all tests alike.
+    Y : array (N, K)
+        Targets, of rows that differ in inputs or targets. Of few values nothing is said.
+    counts : array (N,)
+        How often each row stands there.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=(60, 1))
+    >>> rows = RowGroups.of_equal(np.arange(60))
+    >>> are_copies(rows, y, np.full(60, 2.0)), are_copies(rows, np.round(y), np.full(60, 2.0))
+    (True, False)
+    """
+    if len(Y) < 2 or _chance_of_tie(Y) > _COARSE:
+        return False
+    return not Ties.of_repeats(inputs, Y, counts).are_expected(Y)
+
+
 def group_copies(
     groups: NDArray[np.int32] | None,
     X: Any,
@@ -262,10 +288,7 @@ def group_copies(
     found = find_copies(X[kept], y[kept], is_class=is_class)
     if found is None:
         return None
-    action = (
-        "Copies were not split between rows that learn and rows that judge; groups=range(N) takes "
-        "all for independent."
-    )
+    action = f"{HELD_TOGETHER}; groups=range(N) takes all for independent."
     warn_of_copies(len(kept) - found.n_groups, len(kept), action)
     numbers = np.zeros(len(y), dtype=np.int32)
     numbers[kept] = found.number
