@@ -16,6 +16,7 @@ from posterity import (
     LogisticTreeClassifier,
     LogitBoostClassifier,
     MixtureOfExpertsClassifier,
+    RandomForestRegressor,
     RelevanceVectorClassifier,
     RelevanceVectorRegressor,
     RidgeRegression,
@@ -24,6 +25,7 @@ from posterity import (
     SparseLogisticRegression,
     StagewiseClassifier,
     copies,
+    designs,
     kernels,
     likelihoods,
 )
@@ -163,6 +165,18 @@ def test_linear_models_of_few_rows_warn_of_copies_and_not_of_weights(model):
         model.fit(X, y, sample_weight=np.full(40, 5.0))
         if not isinstance(model, DualLinearRegression):  # 200 rows of two columns
             model.fit(np.tile(X[:, :2], (5, 1)), np.tile(y, 5))
+
+
+def test_forests_of_chunks_warn_of_copies():
+    X, y = rows()
+    i = np.random.default_rng(1).permutation(np.repeat(np.arange(80), 5))
+    with pytest.warns(copies.CopiedRowsWarning, match="320 of 400 rows .* further observations"):
+        RandomForestRegressor(2, random_state=0).fit(designs.Chunks.from_arrays(X[i], y[i], rows=9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", copies.CopiedRowsWarning)
+        for own, targets in ((X, y), (X[i], np.round(y[i]))):
+            chunks = designs.Chunks.from_arrays(own, targets, rows=9)
+            RandomForestRegressor(2, random_state=0).fit(chunks)
 
 
 @for_each(

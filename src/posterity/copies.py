@@ -22,6 +22,8 @@ from posterity.row_groups import RowGroups
 
 HELD_TOGETHER = "Copies were not split between rows that learn and rows that judge"
 """What was done where copies are a group."""
+COUNTED = "They count as further observations, which makes {} too sure."
+"""What is the matter where copies are counted; of predictions, or of probabilities."""
 _NEAR = 1e-3  # of the standard deviation of a column
 _AHEAD = 7  # rows along a random direction with which each is compared
 _RARE = 0.05  # chance of as many ties, below which they are copies
@@ -78,8 +80,7 @@ def warn_of_counted_copies(
     found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
     if found is not None:
         what = "probabilities" if is_class else "predictions"
-        action = f"They count as further observations, which makes {what} too sure."
-        warn_of_copies(len(kept) - found.n_groups, len(kept), action)
+        warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED.format(what))
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ from posterity.models.streamed_rows import (
     refuse_beside_chunks,
     refuse_learned,
     sample_rows,
+    warn_of_copies_in_chunks,
 )
 from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
 from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
@@ -138,4 +139,5 @@ __all__ = [
     "shape_outputs",
     "split_nested_params",
     "transform_lazily",
+    "warn_of_copies_in_chunks",
 ]

@@ -322,16 +322,14 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     @models.refuse_partitions
     def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first round, the second, and so on."""
-        for dist in self.staged_predict_dist(X, exposure=exposure):
-            yield models.find_center(dist)
+        yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
 
     def _answer(
         self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float
     ) -> distributions.Univariate:
         """The distribution at sums of trees, of counts over an exposure where there is one."""
         own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
-        spread = self._compute_spread(query)
-        return self.noise_.predict(a[:, 0], v, spread, more, log_exposure=own)
+        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more, log_exposure=own)
 
     def _compute_spread(self, query: QueryRows) -> Array | None:
         """The log of the first parameter of the likelihood, (n,)."""

@@ -193,9 +193,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
             yield self._predict_at(likelihood, a)
 
     @models.refuse_partitions
-    def staged_predict(
-        self, X: ArrayLike, *, exposure: ArrayLike | None = None
-    ) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X, exposure=exposure):
             yield _mean_or_median(dist)
