@@ -424,6 +424,20 @@ def test_a_prediction_costs_no_more_vectors_than_allowed():
         RelevanceVectorRegressor(max_vectors=3, algorithm="alternating").fit(X, y)
 
 
+def test_near_copies_that_differ_in_a_column_without_meaning_leave_the_noise():
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(80, 5)), rng.normal(size=(2000, 5))
+    X[60:, :2], X[60:, 2:] = X[:20, :2] + 1e-6, rng.normal(size=(20, 3))
+    y, y_new = (np.sin(2.0 * Z[:, 0]) + Z[:, 1] + 0.3 * rng.normal(size=len(Z)) for Z in (X, X_new))
+    y[60:] = y[:20]
+    with pytest.warns(CopiedRowsWarning, match="20 of 80 rows are copies"):
+        model = RelevanceVectorRegressor(random_state=0).fit(X, y)
+    once = RelevanceVectorRegressor(random_state=0).fit(X[:60], y[:60])
+    assert model.noise_variance_ == pytest.approx(once.noise_variance_, rel=0.1)
+    predicted = model.predict_dist(X_new)
+    assert np.mean(np.abs(predicted.cdf(y_new) - 0.5) < 0.45) > 0.85
+
+
 @for_each("gap", [0.0, 1e-9])
 def test_copies_of_rows_do_not_make_it_sure(gap):
     rng = np.random.default_rng(0)

@@ -37,7 +37,7 @@ from posterity.models.lazy_queries import (
     score_lazily,
     transform_lazily,
 )
-from posterity.models.near_copies import find_near_copies
+from posterity.models.near_copies import find_near_copies, learn_without_copies
 from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
@@ -121,6 +121,7 @@ __all__ = [
     "is_on_device",
     "join_rows",
     "learn_columns",
+    "learn_without_copies",
     "make_kernel_design",
     "make_query_noise",
     "predict_dist",
