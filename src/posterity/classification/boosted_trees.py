@@ -162,6 +162,8 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         page="trees",
     )
 
+    calibration_: calibration.ClassCalibration
+
     def __init__(
         self,
         n_estimators: int = 300,

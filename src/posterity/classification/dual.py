@@ -86,8 +86,6 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         page="classification",
     )
 
-    inference: str = "auto"  # of models in files that were written before there was a choice
-
     def __init__(
         self,
         kernel: Any = "linear",

@@ -210,9 +210,9 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
-        rows, ranked = self._check_rows(X), self._ranks_classes
+        rows = self._check_rows(X)
         check_host(rows)
-        return classes.average_over_parts(likelihood, self.posterior_, rows, ranked=ranked)
+        return classes.average_over_parts(likelihood, self.posterior_, rows)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

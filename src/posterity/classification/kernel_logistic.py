@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, kernels, likelihoods, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
-from posterity.inference.averaging import transform_parts
+from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
@@ -88,8 +88,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         page="classification",
     )
 
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
+    posterior_: KernelWeights | PosteriorMixture
 
     def __init__(
         self,
@@ -157,7 +156,8 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _publish(self) -> None:
-        found: KernelWeights = getattr(self.posterior_, "best", self.posterior_)
+        whole: Any = self.posterior_
+        found: KernelWeights = getattr(whole, "best", whole)
         t = found.fit.problem.targets
         W, n = found.fit.weights.W, len(found.weights)
         self.kernel_, self.prior_variance_ = found.kernel, found.prior_variance
@@ -174,5 +174,4 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         likelihood, rows = self._get_likelihood(), self._check_rows(X)
-        ranked = self._ranks_classes
-        return classes.average_over_parts(likelihood, self.posterior_, rows, ranked=ranked)
+        return classes.average_over_parts(likelihood, self.posterior_, rows)

@@ -14,7 +14,8 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import check_choice
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import TreeFit, TreeTrainer, score_depths
+from posterity.inference.local import HardTree, TreeFit, TreeTrainer, score_depths
+from posterity.inference.local.gated_tree.soft import SoftTree
 from posterity.models import FeatureModel, ModelCard
 
 TRAININGS = ("joint", "branchwise")
@@ -115,6 +116,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         advice="regimes within regimes, and fast predictions",
         page="trees",
     )
+
+    tree_: SoftTree | HardTree
 
     def __init__(
         self,

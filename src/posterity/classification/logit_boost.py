@@ -133,6 +133,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
     )
 
     validation_scores_: Array | None
+    steps_: Steps
 
     def __init__(
         self,

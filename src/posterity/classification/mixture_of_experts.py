@@ -13,6 +13,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
+from posterity.inference.local.experts import ExpertMixture
 from posterity.models import FeatureModel, ModelCard
 
 
@@ -87,6 +88,8 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         advice="two regimes, each with a linear boundary",
         page="classification",
     )
+
+    _mixture: ExpertMixture
 
     def __init__(
         self,

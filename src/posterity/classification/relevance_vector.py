@@ -149,9 +149,6 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         page="sparse",
     )
 
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-
     def __init__(
         self,
         kernel: Any = None,
@@ -315,11 +312,11 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         queries = self._check_queries(X)  # which refuses a model that is not fitted
-        likelihood, ranked = self._likelihood(), self._ranks_classes
+        likelihood = self._likelihood()
         if self._fitted.query is not None:
-            return classes.predict_classes(likelihood, self._fitted.latent(queries), ranked=ranked)
+            return classes.predict_classes(likelihood, self._fitted.latent(queries))
         posterior, Z = self._fitted.posterior, self._fitted.columns_at(queries)
-        return classes.average_over_parts(likelihood, posterior, Z, ranked=ranked)
+        return classes.average_over_parts(likelihood, posterior, Z)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

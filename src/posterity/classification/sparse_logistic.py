@@ -107,8 +107,7 @@ class SparseLogisticRegression(StreamedClassifier):
     )
 
     relevance_: NDArray[np.intp]
-    posterior_: Any  # a SparsePosterior, which is no LatentPosterior
-    inference: str = "auto"  # of models in files that were written before there was a choice
+    posterior_: SparsePosterior  # type: ignore[assignment]
 
     def __init__(
         self,

@@ -47,8 +47,14 @@ class KernelColumns(Features):
         function = self._function()
         if function is _linear:
             validation.check_powers(X, power=4)  # its columns are products, and are squared
-        self.kernel_ = function.start(X) if isinstance(function, kernels.Kernel) else function
+        set_up = function.start(X) if isinstance(function, kernels.Kernel) else function
+        self._kernel = None if function is _linear else set_up
         self.X_train_ = X.copy()
+
+    @property
+    def kernel_(self) -> Kernel:
+        """Kernel with all parameters set."""
+        return _linear if self._kernel is None else self._kernel
 
     def _columns(self, X: Array) -> Array:
         K = self.kernel_(X, self.X_train_)

@@ -69,7 +69,7 @@ class BoostedModel(SplitModel, abc.ABC):
     warm_start: bool
     n_jobs: int | None
     random_state: Any
-    splits_: trees.Family
+    splits_: trees.Family | LeveledColumns
     labels_: LevelLabels
     trees_: BoostedTrees
     validation_scores_: Array | None

@@ -23,7 +23,7 @@ class DualModel(WeightedModel):
 
     kernel: Any
     fit_intercept: bool
-    standardize: bool = False  # of models in files that were written before there was a choice
+    standardize: bool
     kernel_columns_: feature_spaces.KernelColumns
     row_weights_: Array
 

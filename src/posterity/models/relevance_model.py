@@ -44,7 +44,7 @@ class RelevanceModel(KernelModel):
     algorithm: str
     max_iter: int
     random_state: Any
-    candidates: Any = None  # of models in files that were written before there was a choice
+    candidates: Any
     kernel_ = FittedAttribute()
     relevance_ = FittedAttribute()
     relevance_vectors_ = FittedAttribute()

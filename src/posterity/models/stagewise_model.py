@@ -39,8 +39,8 @@ class StagewiseModel(BaseEstimator):
     units: str
     n_restarts: int
     validation_fraction: float | None
-    learning_rate: float = 1.0  # of models in files that were written before there was a choice
-    subsample: float = 1.0
+    learning_rate: float
+    subsample: float
     max_iter: int
     n_jobs: int | None
     random_state: Any

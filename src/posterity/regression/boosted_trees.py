@@ -173,6 +173,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
 
     spread_trees_: BoostedTrees | None
+    noise_: Noise
 
     def __init__(
         self,

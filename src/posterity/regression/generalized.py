@@ -27,8 +27,8 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
     prior_variance: float | None
     fit_intercept: bool
     standardize: bool
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
+    inference: str = "auto"  # of models without the parameter
+    hyperparameters: str
     likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = ()  # averaged over, by weight
     posterior_: LatentPosterior
 

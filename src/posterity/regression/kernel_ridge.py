@@ -107,6 +107,7 @@ class KernelRidgeRegression(KernelRegressor):
     )
 
     _loo: LeaveOneOut
+    loo_path_: LeaveOneOutPath
     _factorised: CholeskyFit | None
 
     def __init__(

@@ -140,9 +140,6 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
 
     noise_variance_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
 
     def __init__(
         self,

@@ -126,11 +126,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     )
 
     relevance_: NDArray[np.intp]
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
     likelihood_: Any = None
-    posterior_: Any  # a ConjugatePosterior in normal noise, else a SparsePosterior
+    posterior_: ConjugatePosterior | SparsePosterior  # type: ignore[assignment]
 
     def __init__(
         self,
