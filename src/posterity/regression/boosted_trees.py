@@ -286,8 +286,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             Exposure of each new count, with a likelihood of counts. None: one: counts are rates.
         """
         query = self._prepare_rows(X)
-        moments = query.compute_moments(self.trees_, self.splits_)
-        return self._answer(query, exposure, *moments)
+        return self._answer(query, exposure, *query.compute_moments(self.trees_, self.splits_))
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
