@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, kernels, likelihoods, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 
 
+@declare_parameters
 class KernelLogisticRegression(models.KernelModel, Classifier):
     """Logistic regression on the columns of a kernel, its width learned by the evidence.
 
@@ -79,6 +81,14 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     array([False,  True])
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    prior_variance: float | None = None
+    fit_intercept: bool = True
+    averaging: str = "exact"
+    max_iter: int = 100
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -88,26 +98,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         page="classification",
     )
 
-    posterior_: KernelWeights | PosteriorMixture
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        averaging: str = "exact",
-        max_iter: int = 100,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.max_iter = max_iter
-        self.inference = inference
-        self.hyperparameters = hyperparameters
+    posterior_: KernelWeights | PosteriorMixture = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

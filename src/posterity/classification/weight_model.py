@@ -32,11 +32,9 @@ class WeightClassifier(models.WeightedModel, Classifier):
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
     """
 
-    fit_intercept: bool
-    coef_: Array
     intercept_: Array
-    averaging: str = "exact"
-    hyperparameters: str = "maximise"  # of models without the parameter
+    averaging = "exact"  # of classifiers without these two parameters
+    hyperparameters = "maximise"
     posterior_: LatentPosterior | None
 
     @abc.abstractmethod

@@ -7,12 +7,14 @@ import numpy as np
 
 from posterity import kernels, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
 
 Kernel: TypeAlias = Callable[[Array, Array], Array]
 """k(X, Z): the matrix (N, M) of similarities of the rows of X and the rows of Z."""
 
 
+@declare_parameters
 class KernelColumns(Features):
     """z = k(x, x_n) for every training row x_n.  [P8 8.41]
 
@@ -40,8 +42,7 @@ class KernelColumns(Features):
     array([[3., 7.]])
     """
 
-    def __init__(self, kernel: str | Kernel = "linear") -> None:
-        self.kernel = kernel
+    kernel: str | Kernel = field(default="linear", kw_only=False)
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         function = self._function()
