@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from posterity.cli import compare_options, options, outcome, parsing, vision
+from posterity.cli import compare_options, options, outcome, parsing, plain_help, vision
 
 app = typer.Typer(
+    cls=plain_help.PlainGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

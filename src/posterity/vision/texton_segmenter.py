@@ -106,7 +106,7 @@ class TextonSegmenter(BaseEstimator):
 
     See Also
     --------
-    posterity.displays.LabelMapDisplay : Shows labels and doubt.
+    posterity.displays.LabelMapDisplay : Shows labels and entropy.
 
     Examples
     --------
