@@ -45,7 +45,7 @@ def provenance(results: Iterable[Result]) -> list[str]:
     devices = [f"{r['device']} with PyTorch {r['torch']}" for r in records if "device" in r]
     hosts = [f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB" for m in machines.values()]
     return [
-        f"Measured {' and '.join(dates)} on {'; '.join([*hosts, *devices])}.",
+        f"Measured {dates[0]} to {dates[-1]} on {'; '.join([*hosts, *devices])}.",
         f"Medians of {repeats[0]} to {repeats[-1]} fresh processes in turns with the peer, "
         f"{' or '.join(threads)} BLAS threads, the same for all of a row;",
         f"{compact.versions(records, PACKAGES)}.",
@@ -94,7 +94,7 @@ def render_advice(rows: Sequence[Advice] = ADVICE, folder: Path = RESULTS) -> st
             *table,
             "",
             "CPU seconds of one fit as `compare` makes it, in the order of names; in brackets of",
-            "two classes. A process of so many rows has 200 inducing points, `GPLVM` 100.",
+            "two classes. At 10,000 rows a process has 200 inducing points, `GPLVM` 100.",
             f"Measured {result.record['date']} on {result.record['machine']['cpu']}.",
         ]
     )

@@ -78,7 +78,7 @@ def test_dates_machines_and_versions_are_those_of_the_files(folder):
 
     change(folder, "linear", elsewhere)
     text = summary.render(folder=folder)
-    assert all(word in text for word in ("and 2031-01-02", "abacus", "numpy 2.4.6 and 9.9"))
+    assert all(word in text for word in ("to 2031-01-02", "abacus", "numpy 2.4.6 and 9.9"))
 
 
 def test_times_over_ours_are_the_ratios_of_the_files():

@@ -59,6 +59,11 @@ def test_the_verdict_has_the_sentences_of_the_readme_which_are_printed_in_a_test
     assert sentences_of_verdict(text("start.md")) == sentences_of_verdict(readme)
 
 
+def test_the_pages_stay_short_enough_to_be_read():
+    """All pages together have fewer words than the pages before the first release, 48,000."""
+    assert sum(len(page.read_text("utf-8").split()) for page in DOCS.glob("*.md")) < 48_000
+
+
 @for_each("page", PAGES)
 def test_links_lead_to_pages_and_headings(page):
     links = LINK.findall(text(f"{page}.md"))
