@@ -30,7 +30,10 @@ def commands():
 
 
 def test_two_commands_lead_to_a_report():
-    assert [line[:2] for line in commands()[:2]] == [["posterity", "demo"], ["posterity", "compare"]]
+    assert [line[:2] for line in commands()[:2]] == [
+        ["posterity", "demo"],
+        ["posterity", "compare"],
+    ]
 
 
 def test_every_word_of_make_is_a_target():
