@@ -24,11 +24,10 @@ from posterity.vision.windows import (
     single_view,
     variations,
 )
-from posterity.vision.windows import training as window_training
 from posterity.vision.windows.background import Background
 from posterity.vision.windows.calibration import Calibration
 from posterity.vision.windows.grouping import Groups
-from posterity.vision.windows.training import Training, TrainingOptions
+from posterity.vision.windows.training import Round, Training, TrainingOptions, train_sum
 from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
@@ -141,6 +140,8 @@ class WindowDetector(BaseEstimator):
     """
 
     calibration_: Calibration | None
+    cascade_: WindowSum
+    rounds_: list[Round]
     view_: Array | None
 
     def __init__(
@@ -263,7 +264,7 @@ class WindowDetector(BaseEstimator):
 
         start = self._find_start(options)
         self.calibration_, self.view_ = None, None
-        window_training.train_sum(
+        train_sum(
             frames[~held], frames[held], background, options, seed, start=start, on_round=publish
         )
         kept_out = np.flatnonzero(held_scenes)
