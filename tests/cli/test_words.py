@@ -7,7 +7,8 @@ import typer
 from support.for_each import for_each
 from typer.testing import CliRunner
 
-from posterity.cli import app, parsing, vision
+from posterity.cli import app, parsing
+from posterity.vision import commands as vision
 
 runner = CliRunner()
 WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo", "vision")

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from posterity.cli import options, parsing, plain_help, vision
+from posterity.cli import options, parsing
 from posterity.cli.command import register_request
+from posterity.cli.groups import CommandGroup
 
 app = typer.Typer(
-    cls=plain_help.PlainGroup,
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(vision.app, name="vision")
 
 
 def _show_version(asked: bool) -> None:
