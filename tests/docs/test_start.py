@@ -63,8 +63,10 @@ def test_the_verdict_has_the_sentences_of_the_readme_which_are_printed_in_a_test
 
 
 def test_the_pages_stay_short_enough_to_be_read():
-    """All pages together have fewer words than the pages before the first release, 48,000."""
-    assert sum(len(page.read_text("utf-8").split()) for page in DOCS.glob("*.md")) < 48_000
+    """All pages together have fewer than 48,000 words, but for lists that a script writes."""
+    lists = re.compile(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", re.S)
+    texts = (lists.sub("", page.read_text("utf-8")) for page in DOCS.glob("*.md"))
+    assert sum(len(one.split()) for one in texts) < 48_000
 
 
 @for_each("page", PAGES)
