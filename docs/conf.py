@@ -15,6 +15,7 @@ release = version = installed_version("posterity")
 extensions = [
     "choosing",
     "docstrings",
+    "family",
     "gallery_pages",
     "inventories",
     "mathml",
