@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "posterity"
 FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
-    ("arrays", "callers", "compilation", "doors", "estimators"),
+    ("arrays", "callers", "compilation", "constructors", "doors", "estimators"),
     ("row_groups",),
     ("copies",),
     ("validation", "progress", "files"),

@@ -11,7 +11,6 @@ from support.for_each import for_each
 import posterity
 from posterity import comparison, regression, tables
 from posterity.comparison import folds, stacking
-from posterity.persistence import upgrades
 
 SEEN = []
 
@@ -147,15 +146,6 @@ def test_models_of_groups_know_combinations_and_are_saved(tmp_path):
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
     found.report(tmp_path / "report.html")
     assert "ward and patient" in (tmp_path / "report.html").read_text("utf-8")
-
-
-def test_files_of_one_column_of_groups_are_read():
-    assert upgrades.upgrade("tables.GroupPart", {"name": "who", "levels": ("a", "b")}) == {
-        "columns": ("who",),
-        "levels": ("a", "b"),
-    }
-    for before, now in [({"groups": "who"}, ("who",)), ({"groups": None}, ()), ({}, ())]:
-        assert upgrades.upgrade("tables.Schema", before)["groups"] == now
 
 
 def test_combinations_that_are_too_few_are_counted():

@@ -11,11 +11,14 @@ from posterity import arrays, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
+from posterity.inference.local.experts import ExpertMixture
 from posterity.models import FeatureModel, ModelCard
 
 
+@declare_parameters
 class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     """Several logistic classifiers, each weighted by a gate.  [P9 Prob 9.9]
 
@@ -79,6 +82,13 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
            [0., 1.]])
     """
 
+    n_experts: int = field(default=2, kw_only=False)
+    prior_variance: float = 10.0
+    n_restarts: int = 4
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -88,24 +98,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         page="classification",
     )
 
-    def __init__(
-        self,
-        n_experts: int = 2,
-        *,
-        features: Any = None,
-        prior_variance: float = 10.0,
-        n_restarts: int = 4,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_experts = n_experts
-        self.features = features
-        self.prior_variance = prior_variance
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _mixture: ExpertMixture = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 from numpy.typing import ArrayLike
 
@@ -97,29 +97,6 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         advice="a small, fast model of a curved boundary",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_units: int = 20,
-        *,
-        units: str = "arctan",
-        n_restarts: int = 4,
-        validation_fraction: float | None = None,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
-        max_iter: int = 3000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.units = units
-        self.n_restarts = n_restarts
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

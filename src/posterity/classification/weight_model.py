@@ -32,11 +32,9 @@ class WeightClassifier(models.WeightedModel, Classifier):
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
     """
 
-    fit_intercept: bool
-    coef_: Array
     intercept_: Array
-    averaging: str = "exact"
-    hyperparameters: str = "maximise"  # of models in files that were written before a choice
+    averaging = "exact"  # of classifiers without these two parameters
+    hyperparameters = "maximise"
     posterior_: LatentPosterior | None
 
     @abc.abstractmethod
@@ -81,7 +79,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
 
     def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
         latent = self._latent(Z)
-        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
+        return classes.predict_classes(self._likelihood(), latent)
 
     def _latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values; C = 1 for two classes."""

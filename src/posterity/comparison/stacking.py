@@ -12,10 +12,12 @@ from posterity import classification, distributions, regression, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.comparison.members import View
+from posterity.constructors import declare_parameters, field
 
 Estimators = tuple[tuple[str, Any], ...]
 
 
+@declare_parameters
 class StackedRegressor(regression.Regressor):
     """Average the predictive distributions of several regressors with given weights.
 
@@ -35,17 +37,11 @@ class StackedRegressor(regression.Regressor):
         Fitted models.
     """
 
-    estimators_: tuple[Any, ...]
+    estimators: Estimators = field(kw_only=False)
+    weights: tuple[float, ...] = field(kw_only=False)
+    views: tuple[View, ...] | None = field(default=None, kw_only=False)
 
-    def __init__(
-        self,
-        estimators: Estimators,
-        weights: tuple[float, ...],
-        views: tuple[View, ...] | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.views = views
+    estimators_: tuple[Any, ...] = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values are taken if all models take them."""
@@ -64,6 +60,7 @@ class StackedRegressor(regression.Regressor):
         return mix_distributions(dists, self.weights)
 
 
+@declare_parameters
 class StackedClassifier(classification.Classifier):
     """Average the class probabilities of several classifiers with given weights.
 
@@ -83,17 +80,11 @@ class StackedClassifier(classification.Classifier):
         Fitted models.
     """
 
-    estimators_: tuple[Any, ...]
+    estimators: Estimators = field(kw_only=False)
+    weights: tuple[float, ...] = field(kw_only=False)
+    views: tuple[View, ...] | None = field(default=None, kw_only=False)
 
-    def __init__(
-        self,
-        estimators: Estimators,
-        weights: tuple[float, ...],
-        views: tuple[View, ...] | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.views = views
+    estimators_: tuple[Any, ...] = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values are taken if all models take them."""

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, trees, validation
+from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
@@ -27,6 +28,7 @@ _N_MEMBERS, _MANY_ROWS = 5, 20_000
 _PATIENCE = 6.0  # full steps without a better score
 
 
+@declare_parameters
 class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     """Boosted trees for regression, with a distribution for every row.
 
@@ -160,6 +162,11 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     (True, True)
     """
 
+    n_estimators: int = field(default=600, kw_only=False)
+    likelihood: likelihoods.Likelihood | None = None
+    learning_rate: float = 0.15
+    random_strength: float = 0.5
+
     card = ModelCard(
         likelihood="any: Student-t by default",
         prior="normal leaf values",
@@ -172,52 +179,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
 
-    spread_trees_: BoostedTrees | None
-
-    def __init__(
-        self,
-        n_estimators: int = 600,
-        *,
-        likelihood: likelihoods.Likelihood | None = None,
-        splits: trees.Family | None = None,
-        learning_rate: float = 0.15,
-        growth: str = "oblivious",
-        max_depth: int = 6,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: float = 1.0,
-        l2_regularization: float = 1.0,
-        random_strength: float = 0.5,
-        bootstrap: bool = True,
-        subsample: float = 1.0,
-        max_features: int | float | str | None = None,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        cv: int | None = None,
-        n_iter_no_change: int | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.likelihood = likelihood
-        self.splits = splits
-        self.learning_rate = learning_rate
-        self.growth = growth
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.random_strength = random_strength
-        self.bootstrap = bootstrap
-        self.subsample = subsample
-        self.max_features = max_features
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.cv = cv
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    spread_trees_: BoostedTrees | None = field(init=False)
+    noise_: Noise = field(init=False)
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""

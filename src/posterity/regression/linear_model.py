@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 
@@ -39,6 +40,7 @@ class FeatureRows:
         return np.sqrt(weight / variance)
 
 
+@declare_parameters
 class LinearModel(models.FeatureModel, Regressor):
     """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
 
@@ -46,8 +48,9 @@ class LinearModel(models.FeatureModel, Regressor):
     ``_predict_from_features``.
     """
 
-    fit_intercept: bool
-    _has_one_row: bool = False  # of a stream that has only begun
+    fit_intercept: bool = True
+
+    _has_one_row = False  # of a stream that has only begun
 
     @abc.abstractmethod
     def _fit_statistics(self, statistics: designs.Statistics) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, distributions, kernels, likelihoods, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -25,6 +26,7 @@ from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import BlockStatistics, EqualVarianceRows, SparseNoise
 
 
+@declare_parameters
 class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRegressor):
     """Regression on a few kernel functions, each centred at a training row.
 
@@ -129,6 +131,9 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     array([0.88, 1.23])
     """
 
+    noise_variance: float | None = None
+    likelihood: Any = None
+
     card = ModelCard(
         likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
@@ -140,42 +145,6 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
 
     noise_variance_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        degrees_of_freedom: float = 0.0,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        max_vectors: int | None = None,
-        query_column: bool = False,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        random_state: Any = None,
-        device: str | None = None,
-        candidates: Any = None,
-        likelihood: Any = None,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.degrees_of_freedom = degrees_of_freedom
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.max_vectors = max_vectors
-        self.query_column = query_column
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.device = device
-        self.candidates = candidates
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def fit(
         self,

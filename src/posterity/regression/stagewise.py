@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
@@ -18,6 +19,7 @@ from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
 
+@declare_parameters
 class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     """Nonlinear regression built one unit at a time, with any likelihood.  [P9 Sec 9.7]
 
@@ -98,6 +100,9 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     (array([ 1.  , -0.02]), array([0.11, 0.11]), 1)
     """
 
+    likelihood: likelihoods.Likelihood | None = None
+    validation_fraction: float | None = 0.2
+
     card = ModelCard(
         likelihood="any",
         prior="weak normal",
@@ -107,32 +112,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         page="trees",
     )
 
-    likelihood_: likelihoods.Likelihood
-
-    def __init__(
-        self,
-        n_units: int = 20,
-        *,
-        units: str = "arctan",
-        likelihood: likelihoods.Likelihood | None = None,
-        n_restarts: int = 4,
-        validation_fraction: float | None = 0.2,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
-        max_iter: int = 3000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.units = units
-        self.likelihood = likelihood
-        self.n_restarts = n_restarts
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    likelihood_: likelihoods.Likelihood = field(init=False)
 
     def fit(
         self,
@@ -239,9 +219,9 @@ def _check_likelihood(likelihood: Any) -> likelihoods.Likelihood:
             f"likelihood={likelihood!r} must be a value of posterity.likelihoods with one latent "
             "value, such as Poisson(), or None for normal noise."
         )
-    for field in dataclasses.fields(likelihood):
-        if np.ndim(getattr(likelihood, field.name)):
+    for part in dataclasses.fields(likelihood):
+        if np.ndim(getattr(likelihood, part.name)):
             raise ValueError(
-                f"likelihood has a {field.name} for each row; give one number, or None to learn it."
+                f"likelihood has a {part.name} for each row; give one number, or None to learn it."
             )
     return likelihood

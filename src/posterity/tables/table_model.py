@@ -61,7 +61,7 @@ class TableModel(BaseEstimator):
         Type of the predicted classes: that of ``y`` in ``fit``, text for a column of the table.
     training_range_ : TrainingRange
         Range of the encoded training rows, by which ``append_predictions`` marks rows far from
-        all of them; files of earlier versions have none.
+        all of them; models that were fitted on workers have none.
 
     Examples
     --------
@@ -92,7 +92,6 @@ class TableModel(BaseEstimator):
     n_left_out_: int
     label_kind_: LabelKind
     training_range_: TrainingRange
-    view = "plain"  # of files that were written before there were views
     groups_: GroupPart | None = None
 
     def __init__(self, estimator: Any, schema: Schema | None = None, view: str = "plain") -> None:

@@ -28,7 +28,7 @@ from posterity.vision.windows import training as window_training
 from posterity.vision.windows.background import Background
 from posterity.vision.windows.calibration import Calibration
 from posterity.vision.windows.grouping import Groups
-from posterity.vision.windows.training import Training, TrainingOptions
+from posterity.vision.windows.training import Round, Training, TrainingOptions
 from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
@@ -141,6 +141,8 @@ class WindowDetector(BaseEstimator):
     """
 
     calibration_: Calibration | None
+    cascade_: WindowSum
+    rounds_: list[Round]
     view_: Array | None
 
     def __init__(

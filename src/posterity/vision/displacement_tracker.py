@@ -89,6 +89,12 @@ class DisplacementTracker(BaseEstimator):
     (array([2., 2.]), 1.0)
     """
 
+    frame_: WindowFrame
+    state_: NormalState
+    verifier_: Verifier
+    found_: Candidate
+    experts_: list[DisplacementExpert]
+
     def __init__(
         self,
         *,

@@ -98,6 +98,7 @@ class SurfaceLayout(BaseEstimator):
     np.float64(0.96)
     """
 
+    merging_: SegmentMerging
     label_model_: classification.BoostedTreesClassifier
     homogeneity_model_: classification.BoostedTreesClassifier | None
 
