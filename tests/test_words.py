@@ -142,7 +142,7 @@ def test_captions_of_the_gallery_use_the_words_of_the_field():
 
 def test_code_keeps_its_names():
     assert foreign_words("The offset of a border.") != []
-    assert foreign_words("See `offset` and ``datasets.walkers``.\n>>> offset = 1\n") == []
+    assert foreign_words("See `offset` and ``vision.datasets.walkers``.\n>>> offset = 1\n") == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import posterity
-from posterity import classification, comparison, latent, regression
+from posterity import classification, comparison, latent, regression, vision
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {"classification": classification, "latent": latent, "regression": regression}
@@ -113,6 +113,14 @@ def _row(cls: Any) -> tuple[str, ...]:
     return (f"`{cls.__name__}`", *parts)
 
 
+def vision_table() -> str:
+    """The table of ``docs/vision.md``: what its systems are made of."""
+    systems = (getattr(vision, name) for name in vision.__all__)
+    rows = [_HEADS, ("---",) * len(_HEADS)]
+    rows += [_row(cls) for cls in systems if hasattr(cls, "card")]
+    return "\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
 def api_lists() -> str:
     """The lists of estimators in ``docs/api.md``."""
     return "\n".join(_api_list(page, title) for page, title in GROUPS.items())
@@ -133,13 +141,14 @@ def between(text: str, written: str) -> str:
 
 def texts() -> dict[Path, str]:
     """Every file that is written from the cards, and what it should say."""
-    choosing, api = ROOT / "docs" / "choosing.md", ROOT / "docs" / "api.md"
+    choosing, api, images = (ROOT / "docs" / f"{name}.md" for name in ("choosing", "api", "vision"))
     return {
         ROOT / "src" / "posterity" / "estimators.py": names_module(),
         ROOT / "src" / "posterity" / "__init__.pyi": stub(),
         choosing: between(choosing.read_text("utf-8"), family_tables()),
         ROOT / "src" / "posterity" / "cli" / "models.json": compared_models(),
         api: between(api.read_text("utf-8"), api_lists()),
+        images: between(images.read_text("utf-8"), vision_table()),
     }
 
 

@@ -29,7 +29,7 @@ TYPED = re.compile(
     r"^(?:Parameters|Attributes|Returns|Yields)\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", re.M | re.S
 )
 TYPE = re.compile(r"^(?:\w[\w*, ]* : (.*)|([A-Z]\w+))$", re.M)
-LIBRARIES = {"Arrow", "CuPy", "NumPy", "PyTorch"}  # in types such as "array of NumPy or CuPy"
+LIBRARIES = {"Arrow", "CuPy", "Dask", "NumPy", "PyTorch"}  # types: "array of NumPy or CuPy"
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:

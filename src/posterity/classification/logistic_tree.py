@@ -15,8 +15,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import check_choice
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import HardTree, TreeFit, TreeTrainer, score_depths
-from posterity.inference.local.gated_tree.soft import SoftTree
+from posterity.inference.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
 from posterity.models import FeatureModel, ModelCard
 
 TRAININGS = ("joint", "branchwise")

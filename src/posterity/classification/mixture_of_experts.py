@@ -13,8 +13,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
-from posterity.inference.local.experts import ExpertMixture
+from posterity.inference.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel, ModelCard
 
 

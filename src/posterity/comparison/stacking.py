@@ -35,6 +35,16 @@ class StackedRegressor(regression.Regressor):
     ----------
     estimators_ : tuple of regressor
         Fitted models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import comparison, regression
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> line = regression.LinearRegression()
+    >>> model = comparison.StackedRegressor((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
+    >>> model.predict([[2.5]]).round(3)
+    array([2.5])
     """
 
     estimators: Estimators = field(kw_only=False)
@@ -78,6 +88,16 @@ class StackedClassifier(classification.Classifier):
     ----------
     estimators_ : tuple of classifier
         Fitted models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import classification, comparison
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    >>> line = classification.BayesianLogisticRegression()
+    >>> model = comparison.StackedClassifier((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
+    >>> model.predict([[-3.0], [3.0]])
+    array([0, 1])
     """
 
     estimators: Estimators = field(kw_only=False)
