@@ -16,7 +16,12 @@ from support.for_each import for_each
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "posterity"
 ROOMS = {"posterity", *(path.stem for path in SRC.glob("[a-z]*"))}
-PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "developers").glob("*.md")),
+]
 BLOCK = re.compile(r"^```\w+\n(.*?)^```", re.M | re.S)
 DOTTED = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(\(.*|=.*)?", re.S)
 CODE_LIKE = re.compile(r"_|[A-Z]\w*[a-z]\w*|[a-z][A-Z]")  # unlike words, options and letters
