@@ -149,7 +149,7 @@ def imports_upwards(source: str, path: str) -> list[str]:
             where = "on the same floor" if FLOOR_OF[there] == FLOOR_OF[here] else "on a floor above"
             complaints.append(
                 f"{path}:{line} imports {there}, which is {where} {here}. Imports only go down: "
-                "move the line to the room that may know both, or change FLOORS with a decision."
+                "move the line to the room that may know both, or change FLOORS and say why."
             )
     return complaints
 
@@ -189,7 +189,7 @@ def unknown_room(source: str, path: str) -> list[str]:
         return []
     return [
         f"{path} is in a room, {room!r}, that no floor lists. Add it to FLOORS in "
-        "tests/test_architecture.py and to docs/decisions, or move the file to the room it is of."
+        "tests/test_architecture.py and to CONTRIBUTING.md, or move the file to the room it is of."
     ]
 
 

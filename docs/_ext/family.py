@@ -2,8 +2,9 @@
 
 The rooms' ``__all__`` say which estimators are public, and the ``card`` of each class says what it
 is made of. From these come ``src/posterity/estimators.py``, which the front door and the model
-files read, the stub of the front door, what ``posterity models`` prints, ``docs/choosing.md`` and
-the lists of ``docs/api.md``.
+files read, the stub of the front door, what ``posterity models`` prints and the lists of
+``docs/api.md``. As an extension of Sphinx it puts the tables of models where a page says
+``{models}``.
 """
 
 import json
@@ -97,7 +98,7 @@ def _block(form: str, names: list[str]) -> str:
 
 
 def family_tables() -> str:
-    """The tables of ``docs/choosing.md``."""
+    """The tables of models, as Markdown."""
     return "\n".join(_table(page, title) for page, title in GROUPS.items())
 
 
@@ -141,15 +142,29 @@ def between(text: str, written: str) -> str:
 
 def texts() -> dict[Path, str]:
     """Every file that is written from the cards, and what it should say."""
-    choosing, api, images = (ROOT / "docs" / f"{name}.md" for name in ("choosing", "api", "vision"))
+    api, images = (ROOT / "docs" / f"{name}.md" for name in ("api", "vision"))
     return {
         ROOT / "src" / "posterity" / "estimators.py": names_module(),
         ROOT / "src" / "posterity" / "__init__.pyi": stub(),
-        choosing: between(choosing.read_text("utf-8"), family_tables()),
         ROOT / "src" / "posterity" / "cli" / "models.json": compared_models(),
         api: between(api.read_text("utf-8"), api_lists()),
         images: between(images.read_text("utf-8"), vision_table()),
     }
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Offer the directive, with Sphinx imported only where a site is built."""
+    from sphinx.util.docutils import SphinxDirective
+
+    class ModelsDirective(SphinxDirective):
+        """Tables of all estimators, by page."""
+
+        def run(self) -> list[Any]:
+            nodes: list[Any] = self.parse_text_to_nodes(family_tables())
+            return nodes
+
+    app.add_directive("models", ModelsDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 if __name__ == "__main__":

@@ -92,7 +92,6 @@ def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
 
 
 def test_the_nearest_normal_tells_irises_that_laplace_leaves_open():
-    """The figures of docs/decisions/0022."""
     X, y = load_iris(return_X_y=True)
 
     def loss(inference):

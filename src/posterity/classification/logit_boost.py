@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, models, validation
+from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
@@ -175,6 +175,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         rows = self._check_rows(X, reset=before is None)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
         if before is not None:

@@ -7,7 +7,7 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from posterity import distributions, models, validation
+from posterity import copies, distributions, models, validation
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
@@ -114,6 +114,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         rows = validation.check_X(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
         likelihood = classes.likelihood_of_classes(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 

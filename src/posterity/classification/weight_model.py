@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import (
@@ -60,6 +60,8 @@ class WeightClassifier(models.WeightedModel, Classifier):
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True, is_linear=linear)
         self._fit_features(rows, weights)
         self._move_units(rows, codes, weights, self._likelihood())
         self._conclude(

@@ -5,12 +5,13 @@ from importlib.util import find_spec
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+
+from posterity.cli.plain_help import PlainGroup
 
 _VISION = "vision"
 
 
-class CommandGroup(TyperGroup):
+class CommandGroup(PlainGroup):
     """Commands of the library, and ``vision`` if its folder is there."""
 
     def list_commands(self, ctx: Any) -> list[str]:

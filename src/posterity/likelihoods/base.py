@@ -227,7 +227,7 @@ class Likelihood(LearnableParameters, abc.ABC):
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         """The one latent value that fits all rows best, and the variance one row leaves it.
 
-        A normal of that variance carries the information of one row (docs/decisions/0002). Where
+        A normal of that variance carries the information of one row. Where
         the likelihood has a scale, it is that of rows which nothing else explains.
         """
 
@@ -264,7 +264,7 @@ class Likelihood(LearnableParameters, abc.ABC):
 class Averaged(Likelihood):
     """A likelihood whose averages over a normal latent value have closed forms.
 
-    Inference can then end with the normal nearest to the posterior (docs/decisions/0052).
+    Inference can then end with the normal nearest to the posterior.
     """
 
     @abc.abstractmethod

@@ -1,7 +1,7 @@
 """The softmax of normal latent values, averaged over them.
 
 Points of an average are not the same for every class. Each row takes its classes by falling mean,
-so that neither their names nor their order change a probability (docs/decisions/0053).
+so that neither their names nor their order change a probability.
 """
 
 import functools

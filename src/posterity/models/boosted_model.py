@@ -258,7 +258,14 @@ class BoostedModel(SplitModel, abc.ABC):
         counts = np.ones(len(y)) if weights is None else weights
         keys = _as_keys(targets.values)
         table = boosted_rows.code_streamed_rows(
-            self._family(), source, targets.strata, keys, counts, self._count_members, rng
+            self._family(),
+            source,
+            targets.strata,
+            keys,
+            counts,
+            self._count_members,
+            rng,
+            is_class=is_classifier(self),
         )
         return self._boost(table, targets.values[table.kept], self._start(table, rng, None, None))
 

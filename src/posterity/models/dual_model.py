@@ -32,6 +32,10 @@ class DualModel(WeightedModel):
     kernel_columns_: feature_spaces.KernelColumns = field(init=False)
     row_weights_: Array = field(init=False)
 
+    @property
+    def _is_linear_in_columns(self) -> bool:
+        return super()._is_linear_in_columns and isinstance(self.kernel, str)
+
     def _move_units(
         self,
         X: Array,

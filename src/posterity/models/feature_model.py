@@ -27,6 +27,11 @@ class FeatureModel(BaseEstimator):
 
     features_: Any = field(init=False)
 
+    @property
+    def _is_linear_in_columns(self) -> bool:
+        """Whether each column of the inputs has one weight."""
+        return self.features is None
+
     def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
         """Let the features learn what they need from rows that count by their weights."""
         if self.features is None:

@@ -248,10 +248,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             Exposure of each new count, with a likelihood of counts. None: one: counts are rates.
         """
         query = self._prepare_rows(X)
-        a, v, more = query.compute_moments(self.trees_, self.splits_)
-        own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
-        spread = self._compute_spread(query)
-        return self.noise_.predict(a[:, 0], v, spread, more, log_exposure=own)
+        return self._answer(query, exposure, *query.compute_moments(self.trees_, self.splits_))
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
@@ -276,23 +273,25 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             yield a[:, 0]
 
     @models.refuse_partitions
-    def staged_predict_dist(self, X: Any) -> Iterator[distributions.Univariate]:
+    def staged_predict_dist(
+        self, X: Any, *, exposure: ArrayLike | None = None
+    ) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be with locations after the first round, and so on."""
         query = self._prepare_rows(X)
         for moments in query.stage_moments(self.trees_, self.splits_):
-            yield self._answer(query, *moments)
+            yield self._answer(query, exposure, *moments)
 
     @models.refuse_partitions
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first round, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield models.find_center(dist)
+        yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
 
     def _answer(
-        self, query: QueryRows, a: Array, v: Array, more: Array | float
+        self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float
     ) -> distributions.Univariate:
-        """The distribution at sums of trees."""
-        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more)
+        """The distribution at sums of trees, of counts over an exposure where there is one."""
+        own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
+        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more, log_exposure=own)
 
     def _compute_spread(self, query: QueryRows) -> Array | None:
         """The log of the first parameter of the likelihood, (n,)."""

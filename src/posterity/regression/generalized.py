@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
@@ -70,6 +70,8 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
+        linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
         self._fit_features(rows, weights)
         likelihood = self._likelihood()
         self._move_units(rows, targets, weights, likelihood)

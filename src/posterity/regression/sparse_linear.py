@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, distributions, likelihoods, models, priors, validation
+from posterity import copies, designs, distributions, likelihoods, models, priors, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import ConjugatePosterior
@@ -176,6 +176,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
             validation.check_powers(rows, X)
             weights = validation.check_repetitions(sample_weight, len(rows))
+            linear = self._is_linear_in_columns
+            copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
             self._fit_features(rows, weights)
             self._move_units(rows, targets, weights, likelihoods.Normal())
             design = designs.Dense(self._transform_features(rows))

@@ -163,15 +163,19 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         return self._predict_at(self.likelihood_, a)
 
     @models.refuse_partitions
-    def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
+    def staged_predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for step, A in self._iterate_units(X):
-            yield self._predict_at(_univariate(step), A[:, 0])
+            likelihood = _univariate(step)
+            a = models.add_exposure(likelihood, A[:, 0], exposure)
+            yield self._predict_at(likelihood, a)
 
     @models.refuse_partitions
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
+        for dist in self.staged_predict_dist(X, exposure=exposure):
             yield _mean_or_median(dist)
 
     @property

@@ -106,7 +106,7 @@ class TextonSegmenter(base.PixelClassifier):
 
     See Also
     --------
-    posterity.vision.displays.LabelMapDisplay : Shows labels and doubt.
+    posterity.vision.displays.LabelMapDisplay : Shows labels and entropy.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def test_labels_doubt_and_probabilities_are_written(trained, run, tmp_path):
     out, doubt, p = tmp_path / "l.png", tmp_path / "d.png", tmp_path / "p.npy"
     found = run(
         "vision segment images/0.png --model model.posterity --classes classes.txt "
-        f"--out {out} --doubt {doubt} --probabilities {p} --json"
+        f"--out {out} --entropy {doubt} --probabilities {p} --json"
     )
     assert found.exit_code == 0, found.output
     labels, known = vision.read_label_map(out), vision.read_label_map("labels/0.png")

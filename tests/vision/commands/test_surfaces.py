@@ -64,7 +64,7 @@ def test_training_names_classes_and_leaves_broken_files_out(world):
 
 def test_labels_doubt_and_probabilities_of_one_image_are_written(run, tmp_path):
     result = run(
-        "vision surfaces photos/a.png --model layout.posterity --out OUT/l.png --doubt OUT/d.npy "
+        "vision surfaces photos/a.png --model layout.posterity --out OUT/l.png --entropy OUT/d.npy "
         "--probabilities OUT/p.npy --classes classes.txt"
     )
     assert result.exit_code == 0, result.output
@@ -81,7 +81,7 @@ def test_labels_doubt_and_probabilities_of_one_image_are_written(run, tmp_path):
 
 def test_folders_are_labelled_into_folders_and_bad_files_named(run, tmp_path, world):
     (world[0] / "photos/c.png").write_bytes(b"")
-    line = "vision surfaces photos --model layout.posterity --out OUT/l --doubt OUT/d --json"
+    line = "vision surfaces photos --model layout.posterity --out OUT/l --entropy OUT/d --json"
     result = run(line)
     (world[0] / "photos/c.png").unlink()
     assert result.exit_code == 3

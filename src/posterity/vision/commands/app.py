@@ -3,7 +3,7 @@
 import typer
 
 from posterity.cli import options as common
-from posterity.cli import outcome
+from posterity.cli import outcome, plain_help
 from posterity.vision.commands import (
     depth_options,
     evaluate_command,
@@ -15,8 +15,12 @@ from posterity.vision.commands import (
     walk_options,
 )
 
+_TRAIN, _TRY = "Train on your data", "Try and score"
+
 app = typer.Typer(
-    no_args_is_help=True, help="Objects, pixels, bodies and tracks in images, with probabilities."
+    cls=plain_help.PlainGroup,
+    no_args_is_help=True,
+    help="Objects, pixels, bodies and tracks in images, with probabilities.",
 )
 
 
@@ -137,7 +141,7 @@ def pose(
         work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
 
 
-@app.command("train-detector")
+@app.command("train-detector", rich_help_panel=_TRAIN)
 def train_detector(
     patches: options.Patches = None,
     scenes: options.Scenes = None,
@@ -232,7 +236,7 @@ def walk(
         work.run(plan, voice.OutputPrinter(json))
 
 
-@app.command()
+@app.command(rich_help_panel=_TRY)
 def demo(
     out: options.DemoOut = "posterity-vision-demo",
     force: common.Force = False,
@@ -246,11 +250,11 @@ def demo(
         work.run(out, voice.OutputPrinter(json), force=force)
 
 
-app.command()(evaluate_command.evaluate)
-app.command("train-patches")(patch_commands.train_patches)
+app.command(rich_help_panel=_TRY)(evaluate_command.evaluate)
+app.command("train-patches", rich_help_panel=_TRAIN)(patch_commands.train_patches)
 app.command("classify-patches")(patch_commands.classify_patches)
-app.command("train-segmenter")(label_commands.train_segmenter)
+app.command("train-segmenter", rich_help_panel=_TRAIN)(label_commands.train_segmenter)
 app.command("segment")(label_commands.segment)
-app.command("train-surfaces")(label_commands.train_surfaces)
+app.command("train-surfaces", rich_help_panel=_TRAIN)(label_commands.train_surfaces)
 app.command("surfaces")(label_commands.surfaces)
 app.command()(track_commands.track)

@@ -1,4 +1,4 @@
-"""Draw the parts of a body, the doubt about them, and its joints, side by side."""
+"""Draw the parts of a body, their entropy, and its joints, side by side."""
 
 import threading
 from pathlib import Path

@@ -120,8 +120,8 @@ DrawParts = Annotated[
     str | None,
     typer.Option(
         "--draw",
-        help="File to write a picture of parts, doubt and joints to; a folder if there are several "
-        "images.",
+        help="File to write a picture of parts, entropy and joints to; a folder if there are "
+        "several images.",
         rich_help_panel=FILES,
         show_default=False,
     ),

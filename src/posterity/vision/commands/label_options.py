@@ -72,10 +72,10 @@ LabelsOut = Annotated[
         show_default=False,
     ),
 ]
-Doubt = Annotated[
+Entropy = Annotated[
     str | None,
     typer.Option(
-        "--doubt",
+        "--entropy",
         help="File, .png or .npy, to write the entropy of each pixel to, from 0 (sure) to 1; a "
         "folder if there are several images.",
         rich_help_panel=FILES,

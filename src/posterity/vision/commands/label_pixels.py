@@ -36,7 +36,7 @@ class LabelRequest:
 
     Attributes
     ----------
-    out, doubt, probabilities : str, optional
+    out, entropy, probabilities : str, optional
         File of the labels, of their entropy, and of all probabilities; folders if there are
         several images.
     kind : type
@@ -48,7 +48,7 @@ class LabelRequest:
     inputs: tuple[str, ...]
     model: str | None
     out: str | None
-    doubt: str | None
+    entropy: str | None
     probabilities: str | None
     classes: str | None
     jobs: int | None
@@ -64,18 +64,18 @@ class LabelRequest:
 
 @dataclass(frozen=True)
 class LabelResult:
-    """Shares of the classes in an image and its mean doubt, or why it could not be read."""
+    """Shares of the classes in an image and its mean entropy, or why it could not be read."""
 
     name: str
     shares: dict[str, float] = field(default_factory=dict)
-    doubt: float = float("nan")
+    entropy: float = float("nan")
     error: str = ""
 
     def as_record(self) -> dict[str, Any]:
         """Return the result as JSON types."""
         if self.error:
             return {"image": self.name, "error": self.error}
-        return {"image": self.name, "shares": self.shares, "doubt": self.doubt}
+        return {"image": self.name, "shares": self.shares, "entropy": self.entropy}
 
 
 def run(plan: LabelRequest, voice: OutputPrinter) -> None:
@@ -123,9 +123,9 @@ class _PictureLabeller:
     def __call__(self, picture: Picture) -> LabelResult:
         try:
             p = self.model.predict_proba(picture.load())
-            doubt = measure_doubt(p)
+            entropy = measure_relative_entropy(p)
             best = np.argmax(p, axis=-1)
-            self._write(picture, p, best, doubt)
+            self._write(picture, p, best, entropy)
         except vision.ImageError as error:
             return LabelResult(picture.name, error=str(error))
         except MemoryError:
@@ -133,18 +133,18 @@ class _PictureLabeller:
         names = self.model.names_
         shares = np.bincount(best.ravel(), minlength=len(names)) / best.size
         return LabelResult(
-            picture.name, dict(zip(names, shares.tolist(), strict=True)), float(doubt.mean())
+            picture.name, dict(zip(names, shares.tolist(), strict=True)), float(entropy.mean())
         )
 
     def _write(
-        self, picture: Picture, p: Array, best: NDArray[np.int64], doubt: NDArray[np.float32]
+        self, picture: Picture, p: Array, best: NDArray[np.int64], entropy: NDArray[np.float32]
     ) -> None:
         plan = self.plan
         if plan.out is not None:
             labels = np.asarray(self.model.classes_)[best]
             vision.write_label_map(self._place(plan.out, picture, ".png"), labels, self.colors)
-        if plan.doubt is not None:
-            write_doubt(self._place(plan.doubt, picture, ".png"), doubt)
+        if plan.entropy is not None:
+            write_entropy(self._place(plan.entropy, picture, ".png"), entropy)
         if plan.probabilities is not None:
             place = self._place(plan.probabilities, picture, ".npy")
             with files.replace_atomically(place) as file:
@@ -154,27 +154,27 @@ class _PictureLabeller:
         return drawings.find_place(out, picture, is_single=self.plan.is_single, suffix=suffix)
 
 
-def measure_doubt(p: Array) -> NDArray[np.float32]:
+def measure_relative_entropy(p: Array) -> NDArray[np.float32]:
     """Entropy of probabilities (..., C) over the largest it can be: 0 is sure, 1 knows nothing.
 
     Examples
     --------
     >>> import numpy as np
     >>> from posterity.vision.commands import label_pixels
-    >>> label_pixels.measure_doubt(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> label_pixels.measure_relative_entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([0., 1.], dtype=float32)
     """
     share = base.measure_entropy(p) / np.log2(max(p.shape[-1], 2))
     return np.clip(share, 0.0, 1.0).astype(np.float32)
 
 
-def write_doubt(place: Path, doubt: NDArray[np.float32]) -> None:
-    """Write doubt as gray values, or as numbers to a file that ends in .npy."""
+def write_entropy(place: Path, entropy: NDArray[np.float32]) -> None:
+    """Write entropy as gray values, or as numbers to a file that ends in .npy."""
     if place.suffix.lower() == ".npy":
         with files.replace_atomically(place) as file:
-            np.save(file, doubt)
+            np.save(file, entropy)
     else:
-        vision.write_image(place, np.rint(255.0 * doubt).astype(np.uint8))
+        vision.write_image(place, np.rint(255.0 * entropy).astype(np.uint8))
 
 
 def _choose_colors(plan: LabelRequest, model: PixelModel) -> NDArray[np.uint8]:
@@ -193,7 +193,7 @@ def _check_outputs(plan: LabelRequest) -> None:
     """Refuse outputs that cannot be written, before any work."""
     asked = (
         ("--out", plan.out, (".png",)),
-        ("--doubt", plan.doubt, (".png", ".npy")),
+        ("--entropy", plan.entropy, (".png", ".npy")),
         ("--probabilities", plan.probabilities, (".npy",)),
     )
     for option, path, suffixes in asked:
@@ -209,7 +209,7 @@ def _check_outputs(plan: LabelRequest) -> None:
 
 
 def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter) -> None:
-    """Print shares and doubt, and end with exit code 3 if a file could not be read."""
+    """Print shares and entropy, and end with exit code 3 if a file could not be read."""
     good = [result for result in found if not result.error]
     if good:
         names = list(good[0].shares)
@@ -222,15 +222,15 @@ def _conclude(plan: LabelRequest, found: list[LabelResult], voice: OutputPrinter
                     if few
                     else [_list_common_classes(result)]
                 ),
-                f"{result.doubt:.2f}",
+                f"{result.entropy:.2f}",
             )
             for result in good[:_SHOWN]
         ]
         heads = names if few else ["most common classes"]
-        voice.table("Share of pixels", ("image", *heads, "doubt"), rows)
+        voice.table("Share of pixels", ("image", *heads, "entropy"), rows)
     if len(good) > _SHOWN:
         voice.say(f"{len(good) - _SHOWN:,} further images; --json prints all.")
-    written = {"Labels": plan.out, "Doubt": plan.doubt, "Probabilities": plan.probabilities}
+    written = {"Labels": plan.out, "Entropy": plan.entropy, "Probabilities": plan.probabilities}
     voice.say(*(f"{what} written to {path}." for what, path in written.items() if path))
     n_failed = len(found) - len(good)
     voice.give({"images": len(good), "failed": n_failed, "found": [r.as_record() for r in found]})
