@@ -58,6 +58,7 @@ PARTS = [
     likelihoods.Normal(0.5),
     likelihoods.StudentT(1.0, 4.0),
     likelihoods.Gamma(2.0),
+    likelihoods.Beta(20.0),
     likelihoods.LogNormal(0.5),
     likelihoods.NegativeBinomial(2.0),
     likelihoods.Poisson(),

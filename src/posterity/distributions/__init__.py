@@ -4,6 +4,7 @@ from posterity.distributions.assortment import Assortment
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
+from posterity.distributions.beta import Beta
 from posterity.distributions.categorical import Categorical
 from posterity.distributions.continuous import Continuous
 from posterity.distributions.counts import CountDistribution
@@ -26,6 +27,7 @@ __all__ = [
     "Assortment",
     "AveragedCategorical",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "Continuous",
     "CountDistribution",

@@ -2,6 +2,7 @@
 
 from posterity.likelihoods.base import Averaged, Likelihood
 from posterity.likelihoods.bernoulli import Bernoulli
+from posterity.likelihoods.beta import Beta
 from posterity.likelihoods.categorical import Categorical
 from posterity.likelihoods.coupled import Coupled
 from posterity.likelihoods.gamma import Gamma
@@ -14,6 +15,7 @@ from posterity.likelihoods.student_t import StudentT
 __all__ = [
     "Averaged",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "Coupled",
     "Gamma",

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from posterity import distributions, optimize
+from posterity import distributions, optimize, quadrature
 from posterity.arrays import Array
 from posterity.distributions import log_concave
 from posterity.likelihoods import exposed_counts
@@ -262,17 +262,23 @@ class Likelihood(LearnableParameters, abc.ABC):
 
 
 class Averaged(Likelihood):
-    """A likelihood whose averages over a normal latent value have closed forms.
+    """A likelihood whose averages over a normal latent value are known.
 
-    Inference can then end with the normal nearest to the posterior (docs/decisions/0052).
+    Inference can then end with the normal nearest to the posterior (docs/decisions/0052). These
+    defaults are by Gauss-Hermite quadrature, for ``log_prob`` that bends no faster than a logistic
+    sigmoid; a likelihood with closed forms has its own.
     """
 
-    @abc.abstractmethod
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
 
-    @abc.abstractmethod
+        def average(term: Callable[[ArrayLike, ArrayLike], Array]) -> Array:
+            return quadrature.expect_hermite(lambda a: term(y, a), mean, variance)
+
+        return average(self.log_prob), average(self.d1), -average(self.d2)
+
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
         """The average of ``d3``: twice the derivative of the average ``d1`` in the variance."""
+        return quadrature.expect_hermite(lambda a: self.d3(y, a), mean, variance)
