@@ -29,6 +29,7 @@ from posterity.distributions import (
     NegativeBinomial,
     NegativeBinomialLogNormal,
     Normal,
+    Ordinal,
     Poisson,
     PoissonLogNormal,
     StudentT,
@@ -52,6 +53,7 @@ TABLE = {
     "averaged categorical": AveragedCategorical(
         np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0.3, 0.9]
     ),
+    "ordinal": Ordinal(np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0, 1, 2]),
     "log-normal": LogNormal([0.0, 1.0, -2.0], [0.5, 0.2, 1.0]),
     "negative binomial": NegativeBinomial([0.3, 4.0, 90.0], [0.4, 3.0, 1e3]),
     "negative binomial of uncertain mean": NegativeBinomialLogNormal(

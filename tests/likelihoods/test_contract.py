@@ -29,6 +29,7 @@ REAL, POSITIVE, COUNTS = (
     np.array([1e-3, 0.3, 1.0, 60.0]),
     np.array([0.0, 1.0, 4.0, 90.0]),
 )
+RATINGS = np.array([1.0, 4.0, 2.0, 5.0])
 SHARES = np.array([0.02, 0.3, 0.6, 0.997])
 LOGITS = special.logit(SHARES)
 NEAR_SHARES = special.expit(A + np.array([0.3, -0.2, 0.1, 0.4]))
@@ -43,6 +44,9 @@ TABLE = {
     "beta of little noise": Case(
         likelihoods.Beta(800.0), NEAR_SHARES, A, 0.05, (1e-12, 0.04, 1.0, 4.0)
     ),
+    "ordinal": Case(likelihoods.Ordinal([1, 2, 4, 5], [0.7, 2.0]), RATINGS),
+    "ordinal, probit": Case(likelihoods.Ordinal([1, 2, 4, 5], [0.7, 2.0], "probit"), RATINGS),
+    "ordinal of two": Case(likelihoods.Ordinal([1, 2], ()), np.array([1.0, 2.0, 2.0, 1.0])),
     "student t": Case(likelihoods.StudentT(0.6, 4.0), REAL, centre=REAL, width=0.6),
     "student t of heavy tails": Case(likelihoods.StudentT(2.0, 0.5), REAL, centre=REAL),
     "student t, nearly normal": Case(likelihoods.StudentT(0.1, 900.0), REAL, REAL, 0.1),
@@ -177,7 +181,7 @@ def test_the_information_is_the_expected_square_of_the_score(case):
 
 @every_case
 def test_rows_may_have_their_own_parameters(case):
-    if not case.likelihood.names:
+    if not (case.likelihood.names or case.likelihood._learnable):
         return
     theta = case.likelihood.theta[:, None] + 0.1 * np.arange(4.0)
     likelihood = case.likelihood.with_parameters(theta)
@@ -211,7 +215,7 @@ def test_parameters_survive_a_round_trip(case):
 @for_each("y", ["as given", "constant"])
 def test_what_is_not_given_starts_inside_its_bounds(case, y):
     observed = case.y if y == "as given" else np.full(4, case.y[1])
-    unknown = type(case.likelihood)(**dict.fromkeys(case.likelihood.names))
+    unknown = case.likelihood.without_parameters()
     tuned, bounds = unknown.search_start(observed, W)
     assert np.all(np.isfinite(bounds))
     assert np.all((bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1]))
@@ -225,7 +229,7 @@ def test_the_null_is_stationary(case):
     value, variance = case.likelihood.fit_constant(case.y, W)
     scale = np.sum(W * np.abs(case.likelihood.d1(case.y, value)))
     assert abs(np.sum(W * case.likelihood.d1(case.y, value))) <= 1e-6 * scale
-    if not case.likelihood._learnable:
+    if not (case.likelihood.names or case.likelihood._learnable):
         curvature = np.average(case.likelihood.step_curvature(case.y, value), weights=W)
         d1 = case.likelihood.d1(case.y, value)
         scattered = np.average(d1**2, weights=W) / curvature**2  # what one row leaves of a mean
@@ -352,6 +356,10 @@ def test_what_can_be_observed_passes_the_check(case):
         (likelihoods.Bernoulli(), [0.0, 2.0], "y is 2 in row 1; it must be 0 or 1"),
         (likelihoods.Gamma(), [1.0, 3.0, 0.0], "y is 0 in row 2; .* positive targets. Leave"),
         (likelihoods.Gamma(), [np.nan], "y is nan in row 0"),
+        (likelihoods.Ordinal(), [3.0, 2.5], "y is 2.5 in row 1; ratings must be whole .* levels="),
+        (likelihoods.Ordinal([1, 2, 3]), [3.0, 4.0], r"y is 4 in row 1; .* be \(1.0, 2.0, 3.0\)"),
+        (likelihoods.Ordinal(), np.arange(40.0), "y has 40 different values, .* at most 30: give"),
+        (likelihoods.Ordinal(), [3.0, 3.0], "y is 3 in every row; .* two different ratings"),
         (likelihoods.Beta(), [0.4, 0.0], "y is 0 in row 1; .* above 0 .* move shares of exactly 0"),
         (likelihoods.Beta(), [0.4, 35.0], "y is 35 in row 1; .* Divide percentages by 100"),
         (likelihoods.Beta(), [np.nan], "y is nan in row 0"),

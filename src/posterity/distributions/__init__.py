@@ -16,6 +16,7 @@ from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
 from posterity.distributions.negative_binomial import NegativeBinomial, NegativeBinomialLogNormal
 from posterity.distributions.normal import Normal
+from posterity.distributions.ordinal import Ordinal
 from posterity.distributions.partitioned import Partitioned
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
@@ -42,6 +43,7 @@ __all__ = [
     "NegativeBinomial",
     "NegativeBinomialLogNormal",
     "Normal",
+    "Ordinal",
     "Partitioned",
     "Poisson",
     "PoissonLogNormal",

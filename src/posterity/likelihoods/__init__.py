@@ -9,6 +9,7 @@ from posterity.likelihoods.gamma import Gamma
 from posterity.likelihoods.log_normal import LogNormal
 from posterity.likelihoods.negative_binomial import NegativeBinomial
 from posterity.likelihoods.normal import Normal
+from posterity.likelihoods.ordinal import Ordinal
 from posterity.likelihoods.poisson import Poisson
 from posterity.likelihoods.student_t import StudentT
 
@@ -23,6 +24,7 @@ __all__ = [
     "LogNormal",
     "NegativeBinomial",
     "Normal",
+    "Ordinal",
     "Poisson",
     "StudentT",
 ]

@@ -65,6 +65,19 @@ class LearnableParameters:
             changes[name], bounds[i] = start, np.log([low, high])
         return dataclasses.replace(self, **changes), bounds
 
+    def without_parameters(self) -> Self:
+        """The same likelihood, whose learnable parameters are all to be learned."""
+        return dataclasses.replace(self, **dict.fromkeys(self.names))
+
+    def with_first_parameter(self, values: Array) -> Self:
+        """The same likelihood with other values of its first parameter, one for each row."""
+        return dataclasses.replace(self, **{self.names[0]: values})
+
+    @property
+    def varies_by_row(self) -> bool:
+        """Whether a learnable parameter was given as an array, with a value for each row."""
+        return any(np.ndim(getattr(self, name)) > 0 for name in self._learnable)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; there are no nested ones.
 
@@ -146,11 +159,17 @@ class Likelihood(LearnableParameters, abc.ABC):
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
+    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
     @property
     def learns_scatter(self) -> bool:
         """Whether y is continuous, and how much it scatters about a is to be learned."""
-        return not self.takes_exposure and any(getattr(self, name) is None for name in self.names)
+        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
+
+    def bind(self, y: Array) -> Self:
+        """The likelihood with what it has to know of all targets before a part of them is seen."""
+        del y
+        return self
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:

@@ -49,9 +49,9 @@ class Beta(Averaged):
     >>> likelihood = likelihoods.Beta(concentration=20.0)
     >>> prediction = likelihood.predict(mean=[0.0, 3.0], variance=[0.0, 1.0])
     >>> prediction.mean().round(3), prediction.standard_deviation().round(3)
-    (array([0.5  , 0.932]), array([0.109, 0.084]))
+    (array([0.5  , 0.931]), array([0.109, 0.087]))
     >>> prediction.interval(0.9)[1].round(4)
-    array([0.6781, 0.9995])
+    array([0.6799, 0.9999])
     """
 
     log_concave: ClassVar[bool] = False

@@ -25,8 +25,8 @@ ROOMS = {  # beside the public estimators
         Spectrum Subsequence SubsetTree Sum WeisfeilerLehman White""",
     "features": """Arctan Heaviside Identity KernelColumns LearnedArctan LearnedRadial Polynomial
         Radial""",
-    "likelihoods": """Bernoulli Beta Categorical Gamma LogNormal NegativeBinomial Normal Poisson
-        StudentT""",
+    "likelihoods": """Bernoulli Beta Categorical Gamma LogNormal NegativeBinomial Normal Ordinal
+        Poisson StudentT""",
     "priors": "Flat Laplace Normal Sparse",
     "trees": "Columns Differences Function Orientations Projections",
     "comparison.lagged": "LaggedRegressor",
