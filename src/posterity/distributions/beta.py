@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainccinv, betaincinv, betaln, digamma
+from scipy.special import betainc, betaincc, betainccinv, betaincinv, betaln, digamma
 
 from posterity.arrays import Array
 from posterity.distributions import base, parameters, special
@@ -59,10 +59,10 @@ class Beta(Continuous):
         return np.where(inside, log_p, np.where(np.isnan(y), np.nan, -np.inf))
 
     def cdf(self, y: ArrayLike) -> Array:
-        return np.exp(self.logcdf(y))
+        return betainc(self.a, self.b, np.clip(y, 0.0, 1.0))
 
     def ccdf(self, y: ArrayLike) -> Array:
-        return np.exp(self.logccdf(y))
+        return betaincc(self.a, self.b, np.clip(y, 0.0, 1.0))
 
     def logcdf(self, y: ArrayLike) -> Array:
         inside, _, z = _logit_inside(y)

@@ -16,8 +16,8 @@ from posterity.distributions import special
 from posterity.likelihoods.base import Averaged
 
 _FARTHEST = 200.0  # latent values beyond count as that: cubes of 1 / exp(200) are numbers
-_REACH = 20.0  # standard deviations of the latent value, from the first node to the last
-_STEP = 0.75  # between nodes, in standard deviations of what a component makes of the latent value
+_REACH = 16.0  # standard deviations of the latent value, from the first node to the last
+_STEP = 0.85  # between nodes, in standard deviations of what a component makes of the latent value
 _MOST_NODES = 1024
 _LEAST_SCATTER = 1e-9
 _LARGE = 20.0  # from here on the asymptotic series suffices
@@ -37,9 +37,9 @@ class Beta(Averaged):
 
     Notes
     -----
-    The prediction of an uncertain a is a mixture of beta distributions over nodes that reach ten
+    The prediction of an uncertain a is a mixture of beta distributions over nodes that reach eight
     standard deviations of a on either side. Where 1024 nodes are too few to resolve components of
-    such a large concentration, those of the mixture have a smaller one: about 5,900 divided by the
+    such a large concentration, those of the mixture have a smaller one: about 11,800 divided by the
     variance of a. Expectation propagation integrates about the nearer of two peaks where an
     observation is some 15 standard deviations from where all others have it.
 
