@@ -104,8 +104,8 @@ SPACES = {
         ),
     ),
 }
-# In predicted standard deviations. The error of the sampler itself is up to 0.04; Laplace's normal is
-# known to be off by more: its tolerance is a guard against change, and not a claim.
+# In predicted standard deviations. The error of the sampler itself is up to 0.04; Laplace's normal
+# is known to be off by more: its tolerance is a guard against change, and not a claim.
 TOLERANCES = {"laplace": 0.5, "variational": 0.25, "propagation": 0.1, "auto": 0.5}
 TOLERANCES |= {"exact": 0.1}
 every_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOODS)

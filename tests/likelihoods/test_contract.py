@@ -181,7 +181,7 @@ def test_the_information_is_the_expected_square_of_the_score(case):
 
 @every_case
 def test_rows_may_have_their_own_parameters(case):
-    if not (case.likelihood.names or case.likelihood._learnable):
+    if not case.likelihood.names:
         return
     theta = case.likelihood.theta[:, None] + 0.1 * np.arange(4.0)
     likelihood = case.likelihood.with_parameters(theta)

@@ -116,7 +116,7 @@ def _lookup_below(table: Array, y: ArrayLike) -> Array:
     return np.where(np.isnan(k), np.nan, found)
 
 
-def lookup(table: Array, position: Array) -> Array:
+def lookup(table: Array, position: NDArray[Any]) -> Array:
     """table[..., position], where position broadcasts against the batch."""
     shape = np.broadcast_shapes(table.shape[:-1], position.shape)
     columns = np.broadcast_to(position, shape).astype(np.intp)[..., None]

@@ -280,9 +280,9 @@ class _Normal:
     def _ratios(self, low: Array, high: Array) -> tuple[Array, Array, Array, Array]:
         """Finite limits, and the density at each over the probability between them."""
         log_p = self.log_mass(low, high)
-        at_low, at_high = (np.exp(-0.5 * u**2 - _HALF_LOG_2PI - log_p) for u in (low, high))
-        finite = (np.where(np.isfinite(u), u, 0.0) for u in (low, high))
-        return *finite, at_low, at_high
+        at_low, at_high = (np.exp(-0.5 * limit**2 - _HALF_LOG_2PI - log_p) for limit in (low, high))
+        u, v = (np.where(np.isfinite(limit), limit, 0.0) for limit in (low, high))
+        return u, v, at_low, at_high
 
 
 def _hill(u: Array) -> Array:
