@@ -41,6 +41,7 @@ MEMBERS = {
     "GaussianProcessRegressor": "process-ard",
     "GaussianProcessClassifier": "process-ard",
 }
+MIXTURE = "stack"  # of the models that were measured: no model to which a figure can lead
 ADVISED = "advised"  # the name of a model that is no member
 NOTE = (
     "How far the log score of the model to which the figure leads, in nats a row, is ahead of the "
@@ -124,8 +125,8 @@ def contenders(
 
 
 def _compare_results(results: Iterable[Result], member: str) -> dict[str, dict[str, Any]]:
-    """Scores of every model, the best first, and the differences row by row."""
-    by_name = {one.name: one for one in results}
+    """Scores of every model, the best first, and the differences row by row; of no mixture."""
+    by_name = {one.name: one for one in results if one.name != MIXTURE}
     if member not in by_name:
         raise RuntimeError(f"The advised model {member!r} could not be measured.")
     best = next(one for one in by_name.values() if not one.baseline)

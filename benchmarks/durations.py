@@ -9,6 +9,7 @@ import functools
 import itertools
 import json
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,27 @@ from rich.progress import track
 
 from benchmarks import harness, machine, report, worker
 from benchmarks.options import HERE, Options
-from posterity import comparison
+from posterity import GPLVM, PCA, comparison
 from posterity.arrays import Array
 from posterity.comparison import durations
 
+KINDS = ("regression", "classification")  # that comparisons estimate
 SHIPPED = HERE.parent / "src" / "posterity" / "comparison" / "durations.json"
 ROWS, COLUMNS = (500, 2_000, 10_000, 100_000), (5, 20, 80)
 MOST_VALUES = 2_000_000  # of a table
 MANY_CLASSES, CLASS_ROWS, CLASS_COLUMNS = 10, 2_000, 20
 LIMIT, SEED = 20.0, 0
+LATENT: dict[str, Callable[[], Any]] = {
+    "PCA": lambda: PCA(n_components=2),
+    "GPLVM": lambda: GPLVM(inducing_points=100),
+}
+LATENT_ROWS, LATENT_COLUMNS = 10_000, 20
 NOTE = (
     "CPU seconds of a default fit and MiB that it adds at its peak, with one thread, without "
     "compiling. Targets depend on three columns, smoothly and by steps; amounts and counts have "
     "the same mean. A dash: the model is not compared on such a table by default, or took more "
-    f"than {LIMIT:.0f} s on a smaller one."
+    f"than {LIMIT:.0f} s on a smaller one. Models without a target have independent columns; "
+    "GPLVM has 100 inducing points."
 )
 
 
@@ -42,6 +50,8 @@ def run(options: Options) -> None:
         reference = harness.in_new_process(durations.time_reference)
         for name in track(names, "models", console=options.console):
             runs += harness.in_new_process(measure_model, name, options.quick)
+        if not options.quick:
+            runs += [harness.in_new_process(measure_latent, name) for name in LATENT]
     result = {
         "benchmark": "durations",
         "title": "How long a default fit takes",
@@ -77,6 +87,16 @@ def measure_model(name: str, quick: bool) -> list[dict[str, Any]]:
     return runs
 
 
+def measure_latent(name: str) -> dict[str, Any]:
+    """Fit a model without a target to the size of table that the README shows."""
+    X, _ = make_rows("any", LATENT_ROWS, LATENT_COLUMNS, 0)
+    seconds, mib = _measure(
+        lambda rows: functools.partial(LATENT[name]().fit, X[:rows]), LATENT_ROWS
+    )
+    size = {"task": "latent", "rows": LATENT_ROWS, "columns": LATENT_COLUMNS, "classes": 0}
+    return {**size, "contender": name, "fit_cpu_s": seconds, "peak_mib": mib}
+
+
 def list_sizes(task: str, *, quick: bool = False) -> list[tuple[int, int, int]]:
     """Rows, columns and classes of the tables that are measured, the smallest first.
 
@@ -100,16 +120,26 @@ def _is_usual(member: comparison.Member, n: int, d: int, classes: int) -> bool:
 
 
 def _measure_fit(member: comparison.Member, n: int, d: int, classes: int) -> tuple[float, float]:
-    """CPU seconds and MiB of a default fit, after a small one that compiles."""
-    for rows in (min(n, 200), n):
+    """CPU seconds and MiB of a default fit, with the settings that a comparison gives it."""
+
+    def fit(rows: int) -> Any:
         X, y = make_rows(member.target, rows, d, classes)
         size = {"n_rows": n, "n_columns": d, "n_classes": max(classes, 2)}
         (one,) = comparison.candidates(member.task, **size, names=[member.name])
+        return functools.partial(one.estimator.fit, X, y)
+
+    return _measure(fit, n)
+
+
+def _measure(prepare: Callable[[int], Callable[[], Any]], n: int) -> tuple[float, float]:
+    """CPU seconds and MiB of a fit to so many rows, after a small one that compiles."""
+    for rows in (min(n, 200), n):
+        fit = prepare(rows)
         worker.forget_peak()
         before = worker.peak_mib()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _, (_, seconds) = worker.time_work(functools.partial(one.estimator.fit, X, y))
+            _, (_, seconds) = worker.time_work(fit)
     return seconds, worker.peak_mib() - before
 
 
@@ -149,7 +179,7 @@ def shorten(result: dict[str, Any]) -> dict[str, Any]:
     """What the package keeps: seconds by model, rows, columns and classes, and the reference."""
     seconds: dict[str, dict[str, list[list[float]]]] = {}
     for task in result["tasks"]:
-        for run in task["runs"]:
+        for run in task["runs"] if task["task"] in KINDS else ():
             of_task = seconds.setdefault(task["task"], {})
             row = [task["rows"], task["columns"], task["classes"], float(f"{run['fit_cpu_s']:.3g}")]
             of_task.setdefault(run["contender"], []).append(row)
@@ -158,13 +188,13 @@ def shorten(result: dict[str, Any]) -> dict[str, Any]:
 
 def page(result: dict[str, Any]) -> str:
     """One table for each kind of target: models by sizes."""
-    lines = [f"# {result['title']}", "", *report.provenance(result), ""]
-    for kind in ("regression", "classification"):
+    lines = [f"# {result['title']}", "", *report.provenance(result), "", result["note"]]
+    for kind in (*KINDS, "latent"):
         tasks = [task for task in result["tasks"] if task["task"] == kind]
         heading = ["", *(task["name"].partition(", ")[2] for task in tasks)]
         names = dict.fromkeys(run["contender"] for task in tasks for run in task["runs"])
         body = [[name, *(_cell(task, name) for task in tasks)] for name in names]
-        lines += ["", f"## {kind.capitalize()}", "", *report.table(heading, body)]
+        lines += ["", f"**{kind.capitalize()}**", "", *report.table(heading, body)]
     return "\n".join([*lines, ""])
 
 

@@ -1,4 +1,6 @@
-"""The eight tasks that the README shows, as data: typical ones, four of which posterity loses."""
+"""What the README shows of measurements, as data: eight typical tasks, four of which posterity
+loses, and the seconds of one fit of each kind of model.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -111,4 +113,46 @@ ROWS = (
         (("pickle, protocol 5", "pickle"),),
         (Measure("save_wall_s", "{} s"),),
     ),
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A model to take for some data, and its contenders in ``durations``, by kind of target."""
+
+    data: str
+    models: str
+    contenders: Mapping[str, tuple[str, ...]]
+
+
+_REGRESSION, _CLASSES = "regression, 10,000 x 20", "classification, 10,000 x 20"
+_LATENT = "latent, 10,000 x 20"
+
+ADVICE = (
+    Advice(
+        "most tables",
+        "`BoostedTreesRegressor`, `BoostedTreesClassifier`",
+        {_REGRESSION: ("boosted-trees",), _CLASSES: ("boosted-trees",)},
+    ),
+    Advice(
+        "a first look, coefficients",
+        "`BayesianLinearRegression`, `BayesianLogisticRegression`",
+        {_REGRESSION: ("linear",), _CLASSES: ("linear",)},
+    ),
+    Advice(
+        "few rows, smooth functions",
+        "`GaussianProcessRegressor`, `GaussianProcessClassifier`",
+        {_REGRESSION: ("process-ard",), _CLASSES: ("process",)},
+    ),
+    Advice(
+        "many columns, few of which matter",
+        "`SparseLinearRegression`, `SparseLogisticRegression`",
+        {_REGRESSION: ("sparse",), _CLASSES: ("sparse",)},
+    ),
+    Advice(
+        "counts, amounts, outliers",
+        "`GeneralizedLinearRegression`, `GammaRegression`, `RobustRegression`",
+        {_REGRESSION: ("poisson", "gamma", "robust")},
+    ),
+    Advice("a map of the rows, no target", "`PCA`, `GPLVM`", {_LATENT: ("PCA", "GPLVM")}),
 )

@@ -1,17 +1,16 @@
-"""The README's table of measurements: chosen rows, every number from ``benchmarks/results``.
+"""The README's tables of measurements: chosen rows, every number from ``benchmarks/results``.
 
-``python -m benchmarks.summary`` writes it between two marks of the README.
+``python -m benchmarks.summary`` writes each between its two marks of the README.
 """
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks import compact, readings, report
-from benchmarks.highlights import ROWS, Measure, Row
+from benchmarks.highlights import ADVICE, ROWS, Advice, Measure, Row
 from benchmarks.readings import RESULTS, Result, Table
 
 README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = (
     "numpy",
     "scikit-learn",
@@ -46,7 +45,7 @@ def provenance(results: Iterable[Result]) -> list[str]:
     devices = [f"{r['device']} with PyTorch {r['torch']}" for r in records if "device" in r]
     hosts = [f"{m['cpu']}, {m['cores']} cores, {m['memory_gib']} GiB" for m in machines.values()]
     return [
-        f"Measured {' and '.join(dates)} on {'; '.join([*hosts, *devices])}.",
+        f"Measured {dates[0]} to {dates[-1]} on {'; '.join([*hosts, *devices])}.",
         f"Medians of {repeats[0]} to {repeats[-1]} fresh processes in turns with the peer, "
         f"{' or '.join(threads)} BLAS threads, the same for all of a row;",
         f"{compact.versions(records, PACKAGES)}.",
@@ -84,20 +83,57 @@ def _ratio(table: Table, row: Row, contender: str) -> str:
     return report.number(theirs / own, 2)
 
 
-def insert_section(text: str, section: str) -> str:
-    """A page with the section between the marks.
+def render_advice(rows: Sequence[Advice] = ADVICE, folder: Path = RESULTS) -> str:
+    """The models to take by kind of data, the seconds of one fit, and when they were measured."""
+    result = readings.read("durations", folder)
+    heading = ["your data", "model", "10,000 rows x 20 columns"]
+    body = [[row.data, row.models, _say_seconds(row, result)] for row in rows]
+    table = ["| " + " | ".join(line) + " |" for line in (heading, ["---", "---", "---:"], *body)]
+    return "\n".join(
+        [
+            *table,
+            "",
+            "CPU seconds of one fit as `compare` makes it, in the order of names; in brackets of",
+            "two classes. At 10,000 rows a process has 200 inducing points, `GPLVM` 100.",
+            f"Measured {result.record['date']} on {result.record['machine']['cpu']}.",
+        ]
+    )
+
+
+def _say_seconds(row: Advice, result: Result) -> str:
+    """The seconds of each contender, those of classes in brackets."""
+    first, *others = (
+        ", ".join(
+            report.number(seconds, 2 if seconds >= 0.01 else 1)
+            for name in names
+            if isinstance(seconds := result.table(task).rows[name]["fit_cpu_s"], float)
+        )
+        for task, names in row.contenders.items()
+    )
+    return first + " s" + "".join(f" ({other} s)" for other in others)
+
+
+def insert_section(text: str, section: str, name: str) -> str:
+    """A page with the section between the marks of this name.
 
     Examples
     --------
-    >>> insert_section(f"before {BEGIN} old {END} after", "new").splitlines()
-    ['before <!-- measured: begin -->', '', 'new', '', '<!-- measured: end --> after']
+    >>> page = "before <!-- seconds: begin --> old <!-- seconds: end --> after"
+    >>> insert_section(page, "new", "seconds").splitlines()
+    ['before <!-- seconds: begin -->', '', 'new', '', '<!-- seconds: end --> after']
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"The page has no {BEGIN} before a {END}; put both where the table goes.")
-    return f"{before}{BEGIN}\n\n{section}\n\n{END}{after}"
+    begin, end = (f"<!-- {name}: {place} -->" for place in ("begin", "end"))
+    before, found, rest = text.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not (found and ended):
+        raise ValueError(f"The page has no {begin} before a {end}; put both where the table goes.")
+    return f"{before}{begin}\n\n{section}\n\n{end}{after}"
+
+
+def fill_readme(text: str) -> str:
+    """The README with both tables as the results have them."""
+    return insert_section(insert_section(text, render(), "measured"), render_advice(), "seconds")
 
 
 if __name__ == "__main__":
-    README.write_text(insert_section(README.read_text("utf-8"), render()), "utf-8")
+    README.write_text(fill_readme(README.read_text("utf-8")), "utf-8")

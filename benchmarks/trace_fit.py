@@ -19,6 +19,7 @@ import numpy as np
 import sklearn
 from rich.console import Console
 from rich.table import Table
+from sklearn.base import is_classifier
 from sklearn.gaussian_process import GaussianProcessRegressor as Peer
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
@@ -78,12 +79,13 @@ def _fits() -> dict[str, tuple[Any, Callable[[], Any]]]:
         "RelevanceVectorRegressor": posterity.RelevanceVectorRegressor(),
         "RelevanceVectorClassifier": posterity.RelevanceVectorClassifier(),
         "BayesianLinearRegression": posterity.BayesianLinearRegression(),
+        "BayesianLogisticRegression": posterity.BayesianLogisticRegression(),
         "RandomForestRegressor": posterity.RandomForestRegressor(random_state=0),
         "GPLVM": posterity.GPLVM(1),
     }
     fits: dict[str, tuple[Any, Callable[[], Any]]] = {}
     for name, model in models.items():
-        targets = y > 0.0 if name.endswith("Classifier") else y
+        targets = y > 0.0 if is_classifier(model) else y
         data = (X,) if name == "GPLVM" else (X, targets)
         fits[name] = posterity, lambda model=model, data=data: model.fit(*data)
     fits["scikit-learn GaussianProcessRegressor"] = sklearn, lambda: peer.fit(X, y)

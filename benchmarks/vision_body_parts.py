@@ -29,7 +29,7 @@ import posterity
 from benchmarks import harness, machine, report, vision_motions, vision_real_depth, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity import persistence
+from posterity import vision
 from posterity.vision import bodies, depth_differences
 from posterity.vision.bodies.parts import find_joint_parts
 from posterity.vision.body_parts import BodyPartForest
@@ -148,7 +148,7 @@ def fit_peer(setting: Setting, quick: bool) -> Precomputed:
 
 def load_packaged(setting: Setting, quick: bool) -> BodyPartForest:
     """The model in the package, with one thread."""
-    return persistence.load_packaged("body_parts").set_params(n_jobs=1)
+    return vision.load_packaged("body_parts").set_params(n_jobs=1)
 
 
 SETTINGS = (

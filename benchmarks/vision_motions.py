@@ -1,6 +1,6 @@
 """Recorded motion: the recordings of the archive, and the pieces of them that the package holds.
 
-``python -m benchmarks.vision_motions`` writes ``src/posterity/datasets/data/motions.npz``.
+``python -m benchmarks.vision_motions`` writes ``src/posterity/vision/datasets/data/motions.npz``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from posterity.vision import bodies
 
 ARCHIVE = Path(__file__).parents[2] / "shared/data/vision/cmu_mocap_bvh30.zip"
-PLACE = Path(__file__).parents[1] / "src/posterity/datasets/data/motions.npz"
+PLACE = Path(__file__).parents[1] / "src/posterity/vision/datasets/data/motions.npz"
 UNSEEN = ("08", "14", "86", "105")
 """Subjects to test on."""
 

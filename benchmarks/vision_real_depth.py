@@ -13,9 +13,9 @@ from rich.console import Console
 from scipy import ndimage
 
 from benchmarks.vision_motions import ARCHIVE
-from posterity import displays, persistence
-from posterity.cli.vision import body_part_pictures
+from posterity import displays, vision
 from posterity.vision import bodies
+from posterity.vision.commands import body_part_pictures
 
 REAL = ARCHIVE.with_name("kinect_depth_real17.npz")
 PLACE = Path(__file__).parent / "data" / "vision_body_parts" / "real_frames.png"
@@ -31,7 +31,7 @@ def draw_frames(place: Path, console: Console) -> None:
     if not REAL.exists():
         return
     frames = read_frames()
-    model = persistence.load_packaged("body_parts")
+    model = vision.load_packaged("body_parts")
     n = len(frames)
     rows = -(-n // 3)
     with displays.style():
@@ -63,12 +63,12 @@ def read_frames() -> np.ndarray:
 def draw_frame(axes: np.ndarray, model: object, depth: np.ndarray, number: int) -> None:
     """One image: parts, entropy, joints."""
     p, joints = model.predict_proba(depth), model.find_joints(depth)  # type: ignore[attr-defined]
-    labels = displays.LabelMapDisplay.from_probabilities(p, bodies.PARTS)
+    labels = vision.displays.LabelMapDisplay.from_probabilities(p, bodies.PARTS)
     labels.plot(axes[0], legend=False).set_title(f"{number}")
     labels.plot_entropy(axes[1], colorbar=False, max_entropy=4.0)
     camera = model.find_camera(depth.shape)  # type: ignore[attr-defined]
     gray = body_part_pictures.shade(depth)
-    shown = displays.SkeletonDisplay.from_joints(
+    shown = vision.displays.SkeletonDisplay.from_joints(
         joints, camera=camera, image=gray, min_probability=LEAST
     )
     shown.plot(axes[2])

@@ -24,7 +24,7 @@ from scipy import optimize
 from benchmarks import compact, harness, machine, readings, report, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity import datasets
+from posterity import vision
 from posterity.vision import DisplacementTracker, TrackedBox
 
 FOLDER = Path(__file__).parents[2] / "shared/data/vision"
@@ -84,7 +84,7 @@ def simulate(seed: int) -> Sequence:
     """A sequence with up to two times in which the object is hidden."""
     rng = np.random.default_rng(1000 + seed)
     starts = rng.integers(15, 90, int(rng.integers(0, 3)))
-    scene = datasets.moving_object(
+    scene = vision.datasets.moving_object(
         130,
         shape=(180, 240),
         hidden=tuple((int(start), int(start + rng.integers(15, 45))) for start in starts),

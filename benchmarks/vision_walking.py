@@ -29,7 +29,7 @@ import posterity
 from benchmarks import machine, report, vision_motions, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity import GPLVM, datasets, vision
+from posterity import GPLVM, vision
 from posterity.vision.mask_distances import measure_masks
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/walking.posterity"
@@ -83,7 +83,7 @@ def read_walks() -> tuple[Frames, Frames]:
         walks = [vision_motions.read_recording(unpacked, row, to) for row in rows[: TEST.stop]]
     parts = []
     for part, step in ((TRAINING, STEPS["training"]), (TEST, STEPS["test"])):
-        data = datasets.walkers(recordings=walks[part], step=step, stature=STATURE)
+        data = vision.datasets.walkers(recordings=walks[part], step=step, stature=STATURE)
         parts.append(Frames(data, measure_masks(data.masks)))
     return parts[0], parts[1]
 
@@ -178,7 +178,7 @@ def answer_walking_model(training: Frames, test: Frames, *, sequence: bool) -> A
     """The class of this library."""
     seen = training.data
     model = vision.WalkingModel()
-    model.fit(seen.poses, seen.masks, groups=seen.groups, times=seen.times)
+    model.fit(seen.masks, seen.poses, groups=seen.groups, times=seen.times)
     path = {"times": test.data.times, "groups": test.data.groups} if sequence else {}
 
     def describe(found: vision.PoseModes) -> Answer:
@@ -191,8 +191,8 @@ def answer_walking_model(training: Frames, test: Frames, *, sequence: bool) -> A
     points[:, columns] = test.poses[:, columns]
     known = points.reshape(test.data.poses.shape)
     return (
-        lambda: describe(model.pose_from(test.data.masks, **path)),
-        lambda: describe(model.pose_from_points(known, **path)),
+        lambda: describe(model.predict_modes(test.data.masks, **path)),
+        lambda: describe(model.complete(known, **path)),
     )
 
 
@@ -298,8 +298,10 @@ def page(result: dict[str, Any]) -> str:
 
 def write_model(options: Options) -> None:
     """Fit the model of the package to the walks of the package."""
-    walks = datasets.walkers(4)
-    model = vision.WalkingModel().fit(walks.poses, walks.masks, walks.groups, walks.times)
+    walks = vision.datasets.walkers(4)
+    model = vision.WalkingModel().fit(
+        walks.masks, walks.poses, groups=walks.groups, times=walks.times
+    )
     posterity.save(model, MODEL)
     options.console.print(f"{MODEL.name}: {MODEL.stat().st_size:,} bytes")
 

@@ -15,6 +15,7 @@ release = version = installed_version("posterity")
 extensions = [
     "choosing",
     "docstrings",
+    "family",
     "gallery_pages",
     "inventories",
     "mathml",
@@ -31,7 +32,7 @@ extensions = [
 ]
 exclude_patterns = [
     "_build/html",  # the pages of the interface are written to _build/stubs
-    "decisions",  # notes for developers, who read them in the repository
+    "developers",  # read in the repository
 ]
 templates_path = ["_templates"]
 

@@ -13,15 +13,15 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import datasets, displays, persistence
+from posterity import displays, vision
 from posterity.vision import bodies
 
 OUT = Path(__file__).parent / "out"
 UNSEEN = ("08", "14", "86", "105")  # subjects
 CHOSEN = (13, 20, 12)
 
-model = persistence.load_packaged("body_parts")
-recordings = [one for one in datasets.motions() if one.subject in UNSEEN]
+model = vision.load_packaged("body_parts")
+recordings = [one for one in vision.datasets.motions() if one.subject in UNSEEN]
 sampler = bodies.FrameSampler(max_turn=50.0, distance=(2.0, 2.6), height=(0.0, 0.2))
 frames = list(islice(sampler.draw(recordings, np.random.default_rng(4)), max(CHOSEN) + 1))
 names = ("Depth", "Parts", "Entropy", "Joints, probability in %")
@@ -35,13 +35,13 @@ with displays.style():
         middle, half = columns.mean(), 64
         centre = 0.5 * (rows.min() + rows.max())
         row[0].imshow(np.ma.masked_equal(depth, 0.0), cmap="gray")
-        labels = displays.LabelMapDisplay.from_probabilities(
+        labels = vision.displays.LabelMapDisplay.from_probabilities(
             model.predict_proba(depth), bodies.PARTS
         )
         labels.plot(row[1], legend=False)
         labels.plot_entropy(row[2], colorbar=False, max_entropy=3.5)
         gray = np.where(depth > 0.0, np.uint8(190), np.uint8(255))
-        joints = displays.SkeletonDisplay.from_joints(
+        joints = vision.displays.SkeletonDisplay.from_joints(
             model.find_joints(depth), camera=camera, image=gray
         )
         joints.plot(row[3])

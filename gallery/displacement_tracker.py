@@ -7,16 +7,16 @@ grows; when the ball is seen again, the box returns to it. True boxes are dashed
 
 from pathlib import Path
 
-from posterity import datasets, displays, vision
+from posterity import displays, vision
 
 OUT = Path(__file__).parent / "out"
 
-scene = datasets.moving_object(90, hidden=((30, 58),), turning=0.15, random_state=3)
+scene = vision.datasets.moving_object(90, hidden=((30, 58),), turning=0.15, random_state=3)
 tracker = vision.DisplacementTracker().start(scene.frames[0], scene.boxes[0])
 found = [tracker.get_box(), *tracker.track(scene.frames[1:])]
 
 with displays.style():
-    display = displays.TrackDisplay.from_track(scene.frames, found, objects=scene.boxes)
+    display = vision.displays.TrackDisplay.from_track(scene.frames, found, objects=scene.boxes)
     figure = display.plot([0, 28, 44, 80])
     OUT.mkdir(exist_ok=True)
     figure.savefig(OUT / "displacement_tracker.png")

@@ -79,7 +79,7 @@ for channels in ("gray", "differences", "motion"):
         scene_boxes=[boxes for _, boxes in training],
     )
     found[channels] = [detector.detect(pair[1] if single else pair) for pair, _ in new]
-    curves[channels] = displays.DetectionCurveDisplay.from_detections(
+    curves[channels] = vision.displays.DetectionCurveDisplay.from_detections(
         found[channels], [boxes for _, boxes in new]
     )
 
@@ -94,7 +94,9 @@ with displays.style():
         ax.set(title=name, xticks=[], yticks=[])
     left, right = below.subplots(1, 2)
     pair, boxes = new[0]
-    seen = displays.DetectionDisplay.from_detections(found["motion"][0], pair[1], objects=boxes)
+    seen = vision.displays.DetectionDisplay.from_detections(
+        found["motion"][0], pair[1], objects=boxes
+    )
     seen.plot(left).set_title("Frame and differences")
     labels = {"gray": "frame alone", "differences": "differences alone", "motion": "both"}
     colors = [displays.COLORS[name] for name in ("grey", "orange", "blue")]

@@ -11,17 +11,17 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import datasets, displays, persistence
+from posterity import displays, vision
 from posterity.displays import COLORS
 from posterity.vision import bodies
 
 OUT = Path(__file__).parent / "out"
 SHOWN = (3, 7, 11, 15, 19)
 
-unseen = next(one for one in datasets.motions() if one.subject == "08")
+unseen = next(one for one in vision.datasets.motions() if one.subject == "08")
 sampler = bodies.VideoSampler(turn=(55.0, 65.0))
 walk = sampler.render(unseen, np.random.default_rng(0))
-model = persistence.load_packaged("pose")
+model = vision.load_packaged("pose")
 alone, together = model.predict_modes(walk.masks), model.predict(walk.masks, video=True)
 off = 100.0 * np.linalg.norm(together - walk.joints, axis=2).mean()
 

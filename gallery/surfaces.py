@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import datasets, displays
+from posterity import displays, vision
 from posterity.vision import SurfaceLayout, segments
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import lines, planes
@@ -28,7 +28,7 @@ CUES = {
 }
 SIZE, N_SEEN, CHOSEN = 160, 8, (20, 23, 26)
 
-data = datasets.streets(28)
+data = vision.datasets.streets(28)
 pictures = LabelledPictures.check(data.images[:N_SEEN], data.labels[:N_SEEN], -1)
 found = segments.describe_pictures(pictures, KINDS, SIZE)
 unseen = [segments.describe_image(data.images[k], KINDS, SIZE) for k in CHOSEN]
@@ -56,7 +56,7 @@ with displays.style():
             seen.horizon * data.images.shape[1], color=displays.COLORS["pink"], linewidth=1.0
         )
         for ax, (name, p) in zip(row[1:5], answers.items(), strict=True):
-            drawn = displays.LabelMapDisplay.from_probabilities(
+            drawn = vision.displays.LabelMapDisplay.from_probabilities(
                 p[i], data.names, image=data.images[k], colors=COLORS
             )
             drawn.plot(ax, legend=False, opacity=0.55)

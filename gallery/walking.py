@@ -10,17 +10,17 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import datasets, displays, vision
+from posterity import displays, vision
 
 OUT = Path(__file__).parent / "out"
 
-walk = datasets.walkers(4)
+walk = vision.datasets.walkers(4)
 seen, new = walk.groups < 3, walk.groups == 3
 model = vision.WalkingModel().fit(
-    walk.poses[seen], walk.masks[seen], groups=walk.groups[seen], times=walk.times[seen]
+    walk.masks[seen], walk.poses[seen], groups=walk.groups[seen], times=walk.times[seen]
 )
 masks, truth = walk.masks[new], walk.poses[new]
-found = model.pose_from(masks, times=walk.times[new])
+found = model.predict_modes(masks, times=walk.times[new])
 error = 100.0 * np.linalg.norm(found.mean() - truth, axis=2).mean()
 low, high = found.interval(0.9)
 moving = walk.poses.std(axis=0) > 1e-6
@@ -31,7 +31,7 @@ with displays.style():
     figure = plt.figure(figsize=(11.4, 5.9))
     left, right = figure.subfigures(1, 2, width_ratios=(1.0, 0.95))
     ax = left.subplots()
-    displays.LatentCycleDisplay.from_estimator(model, walk.bones).plot(ax)
+    vision.displays.LatentCycleDisplay.from_estimator(model, walk.bones).plot(ax)
     ax.set_title("Latent cycle of three walks")
     axes = right.subplots(2, 4)
     for k, (above, below) in zip((4, 8, 12, 16), axes.T, strict=True):

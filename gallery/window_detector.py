@@ -90,24 +90,22 @@ windows = np.stack([as_bytes(face(20)) for _ in range(100)])
 crowds = [crowd(k % 4, 2) for k in range(60)]
 detector.calibrate(*zip(*(crowd(k % 4, 2) for k in range(60)), strict=True))
 found = [detector.detect(scene) for scene, _ in crowds]
-curve = displays.DetectionCurveDisplay.from_detections(found, [boxes for _, boxes in crowds])
-reliable = displays.ReliabilityDisplay.from_detections(
-    found, [boxes for _, boxes in crowds], n_bins=5
-)
+curve = vision.displays.DetectionCurveDisplay.from_detections(found, [boxes for _, boxes in crowds])
+reliable = vision.displays.check_detections(found, [boxes for _, boxes in crowds], n_bins=5)
 
 with displays.style():
     figure, axes = plt.subplots(2, 2, figsize=(10, 7.4))
-    features = displays.WindowFeaturesDisplay.from_estimator(
+    features = vision.displays.WindowFeaturesDisplay.from_estimator(
         detector, n_features=4, patches=windows
     )
     features.plot(axes[0, 0]).set_title("First features")
-    rejected = displays.RejectionDisplay.from_estimator(
+    rejected = vision.displays.RejectionDisplay.from_estimator(
         detector, faces[300:], scenes[60:], random_state=0
     )
     rejected.plot(axes[0, 1]).set_title(f"{rejected.trees_per_window:.1f} trees a window")
     axes[0, 1].legend()
     scene, boxes = crowds[3]
-    seen = displays.DetectionDisplay.from_estimator(detector, scene, objects=boxes)
+    seen = vision.displays.DetectionDisplay.from_estimator(detector, scene, objects=boxes)
     title = f"{100 * curve.rate_at(6):.0f} % of {curve.n_objects} faces, 6 false positives"
     seen.plot(axes[1, 0]).set_title(title)
     reliable.plot(axes[1, 1]).set_title("Boxes of 60 scenes")

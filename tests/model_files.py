@@ -51,6 +51,9 @@ NAMES = [
     "kernels.Sum",
     "trees.Columns",
     "trees.structure.Trees",
+    "Trees",
+    "NormalFit",
+    "displays.TrackDisplay",
     "",
     "own.Bump",
 ]

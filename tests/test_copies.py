@@ -7,12 +7,25 @@ import pytest
 from support.for_each import for_each
 
 from posterity import (
+    BayesianLinearRegression,
+    DualLinearRegression,
+    DualLogisticRegression,
     GaussianProcessClassifier,
     GaussianProcessRegressor,
     KernelLogisticRegression,
+    LogisticTreeClassifier,
+    LogitBoostClassifier,
+    MixtureOfExpertsClassifier,
+    RandomForestRegressor,
     RelevanceVectorClassifier,
     RelevanceVectorRegressor,
+    RidgeRegression,
+    RobustRegression,
+    SparseLinearRegression,
+    SparseLogisticRegression,
+    StagewiseClassifier,
     copies,
+    designs,
     kernels,
     likelihoods,
 )
@@ -129,3 +142,59 @@ def test_classifiers_warn_of_copies_and_not_of_weights(kind):
         weighted = kind(**given).fit(X, c, sample_weight=np.full(60, 3.0))
     expected = weighted.predict_proba(X)
     np.testing.assert_allclose(copied.predict_proba(X), expected, atol=1e-5)
+
+
+@for_each(
+    "model",
+    [
+        BayesianLinearRegression(),
+        DualLinearRegression(kernels.RBF(2.0)),
+        RidgeRegression(),
+        SparseLinearRegression(),
+        RobustRegression(),
+    ],
+)
+def test_linear_models_of_few_rows_warn_of_copies_and_not_of_weights(model):
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(40, 30)), rng.normal(size=40)
+    y = X[:, 0] + noise
+    with pytest.warns(copies.CopiedRowsWarning, match="160 of 200 rows .* further observations"):
+        model.fit(np.tile(X, (5, 1)), np.tile(y, 5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", copies.CopiedRowsWarning)
+        model.fit(X, y, sample_weight=np.full(40, 5.0))
+        if not isinstance(model, DualLinearRegression):  # 200 rows of two columns
+            model.fit(np.tile(X[:, :2], (5, 1)), np.tile(y, 5))
+
+
+def test_forests_of_chunks_warn_of_copies():
+    X, y = rows()
+    i = np.random.default_rng(1).permutation(np.repeat(np.arange(80), 5))
+    with pytest.warns(copies.CopiedRowsWarning, match="320 of 400 rows .* further observations"):
+        RandomForestRegressor(2, random_state=0).fit(designs.Chunks.from_arrays(X[i], y[i], rows=9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", copies.CopiedRowsWarning)
+        for own, targets in ((X, y), (X[i], np.round(y[i]))):
+            chunks = designs.Chunks.from_arrays(own, targets, rows=9)
+            RandomForestRegressor(2, random_state=0).fit(chunks)
+
+
+@for_each(
+    "model",
+    [
+        SparseLogisticRegression(),
+        DualLogisticRegression(kernels.RBF(2.0)),
+        LogitBoostClassifier(5),
+        LogisticTreeClassifier(depth=1, random_state=0),
+        MixtureOfExpertsClassifier(2, random_state=0),
+        StagewiseClassifier(1, n_restarts=0, random_state=0),
+    ],
+)
+def test_further_classifiers_warn_of_copies(model):
+    X, y = rows(60, noise=1.0)
+    c = (y > 0.0).astype(int)
+    with pytest.warns(copies.CopiedRowsWarning, match="60 of 120 rows .* further observations"):
+        model.fit(np.tile(X, (2, 1)), np.tile(c, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", copies.CopiedRowsWarning)
+        model.fit(X, c)

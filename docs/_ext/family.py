@@ -2,8 +2,9 @@
 
 The rooms' ``__all__`` say which estimators are public, and the ``card`` of each class says what it
 is made of. From these come ``src/posterity/estimators.py``, which the front door and the model
-files read, the stub of the front door, what ``posterity models`` prints, ``docs/choosing.md`` and
-the lists of ``docs/api.md``.
+files read, the stub of the front door, what ``posterity models`` prints and the lists of
+``docs/api.md``. As an extension of Sphinx it puts the tables of models where a page says
+``{models}``.
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import posterity
-from posterity import classification, comparison, latent, regression
+from posterity import classification, comparison, latent, regression, vision
 
 ROOT = Path(__file__).parents[2]
 ROOMS = {"classification": classification, "latent": latent, "regression": regression}
@@ -97,7 +98,7 @@ def _block(form: str, names: list[str]) -> str:
 
 
 def family_tables() -> str:
-    """The tables of ``docs/choosing.md``."""
+    """The tables of models, as Markdown."""
     return "\n".join(_table(page, title) for page, title in GROUPS.items())
 
 
@@ -111,6 +112,14 @@ def _row(cls: Any) -> tuple[str, ...]:
     card = cls.card
     parts = (card.likelihood, card.prior, card.feature_space, card.inference, card.advice)
     return (f"`{cls.__name__}`", *parts)
+
+
+def vision_table() -> str:
+    """The table of ``docs/vision.md``: what its systems are made of."""
+    systems = (getattr(vision, name) for name in vision.__all__)
+    rows = [_HEADS, ("---",) * len(_HEADS)]
+    rows += [_row(cls) for cls in systems if hasattr(cls, "card")]
+    return "\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
 def api_lists() -> str:
@@ -133,14 +142,29 @@ def between(text: str, written: str) -> str:
 
 def texts() -> dict[Path, str]:
     """Every file that is written from the cards, and what it should say."""
-    choosing, api = ROOT / "docs" / "choosing.md", ROOT / "docs" / "api.md"
+    api, images = (ROOT / "docs" / f"{name}.md" for name in ("api", "vision"))
     return {
         ROOT / "src" / "posterity" / "estimators.py": names_module(),
         ROOT / "src" / "posterity" / "__init__.pyi": stub(),
-        choosing: between(choosing.read_text("utf-8"), family_tables()),
         ROOT / "src" / "posterity" / "cli" / "models.json": compared_models(),
         api: between(api.read_text("utf-8"), api_lists()),
+        images: between(images.read_text("utf-8"), vision_table()),
     }
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Offer the directive, with Sphinx imported only where a site is built."""
+    from sphinx.util.docutils import SphinxDirective
+
+    class ModelsDirective(SphinxDirective):
+        """Tables of all estimators, by page."""
+
+        def run(self) -> list[Any]:
+            nodes: list[Any] = self.parse_text_to_nodes(family_tables())
+            return nodes
+
+    app.add_directive("models", ModelsDirective)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 if __name__ == "__main__":

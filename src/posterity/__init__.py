@@ -29,7 +29,6 @@ _ROOMS = (
     "tables",
     "testing",
     "trees",
-    "vision",
 )
 _HOME = {name: room for room, names in BY_ROOM.items() for name in names}
 _HOME |= dict.fromkeys(("load", "save"), "persistence") | {

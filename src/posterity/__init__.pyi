@@ -17,7 +17,6 @@ from posterity import (
     tables,
     testing,
     trees,
-    vision,
 )
 from posterity.analysis import (
     compare,
@@ -135,7 +134,6 @@ __all__ = [
     "tables",
     "testing",
     "trees",
-    "vision",
 ]
 
 __version__: str

@@ -20,6 +20,10 @@ from posterity import callers
 from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
+HELD_TOGETHER = "Copies were not split between rows that learn and rows that judge"
+"""What was done where copies are a group."""
+COUNTED = "They count as further observations, which makes {} too sure."
+"""What is the matter where copies are counted; of predictions, or of probabilities."""
 _NEAR = 1e-3  # of the standard deviation of a column
 _AHEAD = 7  # rows along a random direction with which each is compared
 _RARE = 0.05  # chance of as many ties, below which they are copies
@@ -27,6 +31,7 @@ _SLACK = 1.5  # targets are not normal: so many times more ties may be expected
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
 _DISTINCT = 0.5  # of the rows, different values of a continuous column
 _MOST_JUDGES = 2_000
+_FEW_ROWS = 50  # for each column of a linear model
 
 
 class CopiedRowsWarning(UserWarning):
@@ -47,6 +52,35 @@ def warn_of_copies(n_copies: int, n_rows: int, action: str) -> None:
         "that were made several times.",
         CopiedRowsWarning,
     )
+
+
+def warn_of_counted_copies(
+    X: Any,
+    y: Array,
+    weights: Array | None = None,
+    *,
+    is_class: bool = False,
+    is_linear: bool = False,
+) -> None:
+    """Warn of copies where they count as further observations, as a weight does.
+
+    Parameters
+    ----------
+    X, y, is_class
+        See :func:`find_copies`.
+    weights : array (N,), optional
+        Rows of weight zero are absent.
+    is_linear : bool, default=False
+        Whether each column has one weight: copies then matter only where rows are few, and are not
+        looked for where there are more than 50 rows for each column.
+    """
+    if is_linear and len(X) > _FEW_ROWS * X.shape[1]:
+        return
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
+    if found is not None:
+        what = "probabilities" if is_class else "predictions"
+        warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED.format(what))
 
 
 @dataclass(frozen=True)
@@ -173,6 +207,8 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub" or len(X) < 2:
         return None
     Y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+    if len(np.unique(Y[:, 0])) == len(Y):
+        return None  # no targets tie
     Z = _standardise(X)
     along = np.sum(Z * np.random.default_rng(0).standard_normal(Z.shape[1]), axis=1)
     links = _compare_ahead(Z, np.lexsort([along, *Y.T]))
@@ -191,6 +227,30 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     else:
         expected = ties.are_expected(Y[copies.first])
     return None if expected else copies
+
+
+def are_copies(inputs: RowGroups, Y: Array, counts: Array) -> bool:
+    """Return whether rows that count more than once are copies, where no inputs are at hand.
+
+    Parameters
+    ----------
+    inputs : RowGroups
+        Groups of the rows whose inputs are equal, or answer all tests alike.
+    Y : array (N, K)
+        Targets, of rows that differ in inputs or targets. Of few values nothing is said.
+    counts : array (N,)
+        How often each row stands there.
+
+    Examples
+    --------
+    >>> y = np.random.default_rng(0).normal(size=(60, 1))
+    >>> rows = RowGroups.of_equal(np.arange(60))
+    >>> are_copies(rows, y, np.full(60, 2.0)), are_copies(rows, np.round(y), np.full(60, 2.0))
+    (True, False)
+    """
+    if len(Y) < 2 or _chance_of_tie(Y) > _COARSE:
+        return False
+    return not Ties.of_repeats(inputs, Y, counts).are_expected(Y)
 
 
 def group_copies(
@@ -229,10 +289,7 @@ def group_copies(
     found = find_copies(X[kept], y[kept], is_class=is_class)
     if found is None:
         return None
-    action = (
-        "Copies were not split between rows that learn and rows that judge; groups=range(N) takes "
-        "all for independent."
-    )
+    action = f"{HELD_TOGETHER}; groups=range(N) takes all for independent."
     warn_of_copies(len(kept) - found.n_groups, len(kept), action)
     numbers = np.zeros(len(y), dtype=np.int32)
     numbers[kept] = found.number

@@ -17,7 +17,8 @@ from typing import Any
 def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package with a stub.
 
-    A module of the package must not have the name of something that the package exports.
+    A module of the package must not have the name of something that the package exports. What the
+    stub imports from the package itself is a subpackage.
 
     Examples
     --------
@@ -28,7 +29,7 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
     homes = {
-        alias.name: str(node.module)
+        alias.name: f"{package}.{alias.name}" if node.module == package else str(node.module)
         for node in ast.parse(stub.read_text("utf-8")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
@@ -37,7 +38,9 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"{package} has no {name!r}.", name=name)
-        value = getattr(import_module(homes[name]), name)
+        value: Any = import_module(homes[name])
+        if homes[name] != f"{package}.{name}":
+            value = getattr(value, name)
         setattr(sys.modules[package], name, value)  # asked once
         return value
 

@@ -14,6 +14,7 @@ DOCS = summary.README.parent / "docs"
 DIRECTIVE = re.compile(r"^```\{results\} (\w+)\n:show: (\w+)\n```$", re.M)
 PAGES = {"performance": "speed", "accuracy": "accuracy"}
 SHOWS = PAGES | {"choosing": "accuracy", "groups": "accuracy"}
+INCLUDE = re.compile(r"^```\{include\} \.\./benchmarks/results/(\w+)\.md$", re.M)
 SHOWN = {page: DIRECTIVE.findall((DOCS / f"{page}.md").read_text("utf-8")) for page in SHOWS}
 
 
@@ -33,15 +34,18 @@ def lines_of(text):
     return [line for line in text.splitlines() if line.startswith("|")]
 
 
-def test_the_readme_has_the_table_of_the_results_in_the_tree():
+def test_the_readme_has_the_tables_of_the_results_in_the_tree():
     text = summary.README.read_text("utf-8")
-    assert summary.insert_section(text, summary.render()) == text, (
-        "run python -m benchmarks.summary"
-    )
+    assert summary.fill_readme(text) == text, "run python -m benchmarks.summary"
 
 
 def test_every_result_is_on_a_page():
-    assert {name for shown in SHOWN.values() for name, _ in shown} == set(readings.names())
+    shown = {name for shown in SHOWN.values() for name, _ in shown}
+    included = {
+        name for page in SHOWS for name in INCLUDE.findall((DOCS / f"{page}.md").read_text())
+    }
+    assert shown | included == set(readings.names())
+    assert not shown & included
 
 
 @for_each("page", SHOWS)
@@ -74,7 +78,7 @@ def test_dates_machines_and_versions_are_those_of_the_files(folder):
 
     change(folder, "linear", elsewhere)
     text = summary.render(folder=folder)
-    assert all(word in text for word in ("and 2031-01-02", "abacus", "numpy 2.4.6 and 9.9"))
+    assert all(word in text for word in ("to 2031-01-02", "abacus", "numpy 2.4.6 and 9.9"))
 
 
 def test_times_over_ours_are_the_ratios_of_the_files():
@@ -83,6 +87,19 @@ def test_times_over_ours_are_the_ratios_of_the_files():
     line = next(line for line in lines_of(summary.render()) if "1,000 x 500" in line)
     assert expected < 1.0
     assert line.endswith(f"| {report.number(expected, 2)} |")
+
+
+def test_a_changed_duration_changes_its_row_of_the_readme_and_no_other(folder):
+    def slower(record):
+        for task in record["tasks"]:
+            for run in task["runs"]:
+                run["fit_cpu_s"] *= 1e3 if run["contender"] == "boosted-trees" else 1.0
+
+    change(folder, "durations", slower)
+    lines = (lines_of(summary.render_advice(folder=f)) for f in (readings.RESULTS, folder))
+    changed = [(a, b) for a, b in zip(*lines, strict=True) if a != b]
+    assert len(changed) == 1
+    assert changed[0][1].startswith("| most tables | `BoostedTreesRegressor`")
 
 
 def test_losses_are_shown():
@@ -100,7 +117,7 @@ def test_every_row_names_contenders_and_measurements_that_are_there():
 
 def test_the_section_needs_its_marks():
     with pytest.raises(ValueError, match="put both"):
-        summary.insert_section("no marks", "table")
+        summary.insert_section("no marks", "table", "measured")
 
 
 def test_an_unknown_task_is_answered_with_those_there_are():

@@ -10,7 +10,7 @@ from benchmarks.options import Options
 from sklearn.metrics import average_precision_score
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import bodies
 
 
@@ -37,7 +37,7 @@ def test_absent_data_are_no_error(monkeypatch, tmp_path):
 
 def test_the_model_of_the_package_finds_parts_and_joints():
     model = posterity.load(benchmark.MODEL)
-    walks = [r for r in datasets.motions() if r.subject in benchmark.vision_motions.UNSEEN]
+    walks = [r for r in vision.datasets.motions() if r.subject in benchmark.vision_motions.UNSEEN]
     sampler = bodies.FrameSampler(max_turn=60.0)
     frames = list(itertools.islice(sampler.draw(walks, np.random.default_rng(0)), 6))
     assert benchmark.score_parts(model, frames)["pixel_percent"] > 70.0

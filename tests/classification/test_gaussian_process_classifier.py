@@ -15,7 +15,7 @@ from posterity import GaussianProcessClassifier, kernels
 from posterity.inference.process.latent.laplace import LaplacePosterior
 from posterity.inference.process.latent.projected import ProjectedPosterior
 from posterity.inference.process.latent.propagation import PropagationPosterior
-from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.models import latent_process
@@ -84,7 +84,7 @@ def test_auto_stays_with_laplace_where_propagation_cannot():
 def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
     X, y = data(n_classes=3)
     auto = GaussianProcessClassifier(KERNEL).fit(X, y)
-    assert isinstance(auto.posterior_, VariationalPosterior)
+    assert isinstance(auto.posterior_, NearestSoftmaxPosterior)
     monkeypatch.setattr(latent_process, "_SWEPT", 1.0)
     laplace = GaussianProcessClassifier(KERNEL, inference="laplace").fit(X, y)
     assert GaussianProcessClassifier(KERNEL).fit(X, y).log_evidence_ == laplace.log_evidence_
@@ -92,7 +92,6 @@ def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
 
 
 def test_the_nearest_normal_tells_irises_that_laplace_leaves_open():
-    """The figures of docs/decisions/0022."""
     X, y = load_iris(return_X_y=True)
 
     def loss(inference):

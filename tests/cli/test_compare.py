@@ -238,6 +238,7 @@ def test_a_messy_workbook_is_fitted_as_asked_and_predicted_row_by_row(run, at):
     assert "one of 2 classes" in said
     assert "'size' is read as numbers in kg." in said
     assert "'score' (5)" in said
+    assert "predict model.posterity book.xlsx --sheet rows --out predictions.csv" in said
     result = run("predict model.posterity book.xlsx --sheet rows --out predictions.csv")
     assert result.exit_code == 0, result.output
     assert len(pl.read_csv(at / "predictions.csv")) == 40

@@ -201,7 +201,7 @@ def test_a_saved_model_of_two_classes_is_scored_at_the_threshold_of_the_costs(ru
     assert written.exit_code == 0, written.output
     page = (at / "report.html").read_text()
     assert "Rows flagged as no" in page
-    assert "--positive no --cost 1:3" in page
+    assert "--cost 1:3 --positive no" in page
 
 
 @pytest.mark.parametrize("word", ["predict", "evaluate", "report"])

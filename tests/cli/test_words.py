@@ -1,11 +1,14 @@
 """The command as a person meets it, before any work is done."""
 
+import re
+
 import pytest
 import typer
 from support.for_each import for_each
 from typer.testing import CliRunner
 
 from posterity.cli import app, parsing
+from posterity.vision import commands as vision
 
 runner = CliRunner()
 WORDS = ("compare", "fit", "predict", "evaluate", "report", "inspect", "models", "demo", "vision")
@@ -21,6 +24,24 @@ def test_every_word_explains_itself(word):
     result = runner.invoke(app, [word, "--help"])
     assert result.exit_code == 0
     assert "Usage" in result.output
+
+
+VISION = tuple(one.name or one.callback.__name__ for one in vision.app.registered_commands)
+
+
+@for_each("words", [(), *((word,) for word in WORDS), *(("vision", word) for word in VISION)])
+def test_help_says_what_to_type_and_not_how_python_calls_it(words):
+    told = runner.invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+    assert "Show this message and exit." in told
+    assert not re.search(r"<(bool|str|int|float|list|Path)\b", told)
+
+
+def test_commands_of_images_are_in_groups():
+    told = runner.invoke(app, ["vision", "--help"], env={"COLUMNS": "200"}).output
+    find, train, score = (
+        told.index(word) for word in (" detect ", " train-detector ", " evaluate ")
+    )
+    assert find < told.index("Train on your data") < train < told.index("Try and score") < score
 
 
 def test_the_version_is_shown():

@@ -11,7 +11,6 @@ from support.for_each import for_each
 import posterity
 from posterity import comparison, regression, tables
 from posterity.comparison import folds, stacking
-from posterity.persistence import upgrades
 
 SEEN = []
 
@@ -64,6 +63,35 @@ def test_trees_cover_new_groups_as_often_as_they_say(name):
     low, high = found.best.predict_interval(new)
     y = new["y"].to_numpy()
     assert 0.8 < np.mean((low <= y) & (y <= high)) < 0.99
+
+
+def landscape(n_rows=800, seed=0):
+    """A smooth function of two coordinates: a forest sees its values in every region it knows."""
+    rng = np.random.default_rng(seed)
+    place = rng.uniform(0.0, 10.0, size=(n_rows, 2))
+    waves, phase = rng.normal(size=(2, 60)) / 2.0, rng.uniform(0.0, 2.0 * np.pi, 60)
+    height = np.sqrt(2.0 / 60.0) * np.cos(place @ waves + phase).sum(axis=1)
+    y = height + 0.3 * rng.normal(size=n_rows)
+    return pl.DataFrame({"east": place[:, 0], "north": place[:, 1], "y": y})
+
+
+def test_regions_reach_models_that_judge_themselves():
+    SEEN.clear()
+    table = landscape(100)
+    found = posterity.compare(
+        table, "y", models={"mine": Recorder()}, blocks=("east", "north"), folds=4
+    )
+    parts = folds.split_table(table, found.comparison.schema, found.comparison.holdout)
+    for seen, fold in zip(SEEN[-5:-1], parts.folds, strict=True):
+        np.testing.assert_array_equal(seen, fold.together)
+        assert set(seen).isdisjoint(fold.clusters)
+    assert len(np.unique(SEEN[-1])) == 25  # in the fit to all rows
+
+
+def test_a_forest_covers_new_regions_as_often_as_it_says():
+    table = landscape()
+    found = posterity.compare(table, "y", models=["forest"], blocks=("east", "north"))
+    assert 0.86 < found.comparison.best.coverage < 0.96  # 0.81 without the regions
 
 
 def test_a_model_of_tables_takes_groups_for_each_row():
@@ -147,15 +175,6 @@ def test_models_of_groups_know_combinations_and_are_saved(tmp_path):
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
     found.report(tmp_path / "report.html")
     assert "ward and patient" in (tmp_path / "report.html").read_text("utf-8")
-
-
-def test_files_of_one_column_of_groups_are_read():
-    assert upgrades.upgrade("tables.GroupPart", {"name": "who", "levels": ("a", "b")}) == {
-        "columns": ("who",),
-        "levels": ("a", "b"),
-    }
-    for before, now in [({"groups": "who"}, ("who",)), ({"groups": None}, ()), ({}, ())]:
-        assert upgrades.upgrade("tables.Schema", before)["groups"] == now
 
 
 def test_combinations_that_are_too_few_are_counted():

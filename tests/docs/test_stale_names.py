@@ -16,7 +16,12 @@ from support.for_each import for_each
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "posterity"
 ROOMS = {"posterity", *(path.stem for path in SRC.glob("[a-z]*"))}
-PAGES = [ROOT / "CONTRIBUTING.md", ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "developers").glob("*.md")),
+]
 BLOCK = re.compile(r"^```\w+\n(.*?)^```", re.M | re.S)
 DOTTED = re.compile(r"((?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(\(.*|=.*)?", re.S)
 CODE_LIKE = re.compile(r"_|[A-Z]\w*[a-z]\w*|[a-z][A-Z]")  # unlike words, options and letters
@@ -24,7 +29,7 @@ TYPED = re.compile(
     r"^(?:Parameters|Attributes|Returns|Yields)\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", re.M | re.S
 )
 TYPE = re.compile(r"^(?:\w[\w*, ]* : (.*)|([A-Z]\w+))$", re.M)
-LIBRARIES = {"Arrow", "CuPy", "NumPy", "PyTorch"}  # in types such as "array of NumPy or CuPy"
+LIBRARIES = {"Arrow", "CuPy", "Dask", "NumPy", "PyTorch"}  # types: "array of NumPy or CuPy"
 
 
 def names_in(tree: ast.AST) -> Iterator[str]:
@@ -128,6 +133,23 @@ def test_pages_name_what_exists(page):
     known = known_names().union(names_of_tests(), re.findall(r"\w+", "".join(BLOCK.findall(text))))
     found = list(stale(re.findall(r"`([^`\n]+)`", BLOCK.sub("", text)), known))
     assert not found
+
+
+def unfilled(text: str) -> set[str]:
+    """Words such as SECONDS_LINEAR and TODO in prose, but for those that the package reads."""
+    prose = re.sub(r"`[^`\n]+`", "", BLOCK.sub("", text))
+    found = set(re.findall(r"\b(?:[A-Z]+(?:_[A-Z]+)+|TODO|TBD|FIXME|XXX)\b", prose))
+    return {word for word in found if not any(word in ast.unparse(t) for t in modules().values())}
+
+
+@for_each("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=lambda page: page.stem)
+def test_nothing_on_a_page_waits_to_be_filled_in(page):
+    assert not unfilled(page.read_text("utf-8"))
+
+
+def test_a_word_that_waits_to_be_filled_in_is_found():
+    assert unfilled("| trees | SECONDS_TREES |") == {"SECONDS_TREES"}
+    assert unfilled("TODO: say more of `OMP_NUM_THREADS` and NUMBA_CACHE_DIR") == {"TODO"}
 
 
 @for_each(

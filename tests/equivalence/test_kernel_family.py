@@ -80,7 +80,7 @@ def test_the_process_regressor_has_the_mean_of_kernel_ridge(noise, signal):
 @for_each("offset", [True, False])
 @for_each(("n", "d"), [(30, 4), (6, 15)])
 def test_bayesian_linear_regression_is_a_process_with_the_linear_kernel(offset, n, d):
-    """The offset's prior is that of one row at the centre of the features (decision 2)."""
+    """The offset's prior is that of one row at the centre of the features."""
     X, Y, X_star = data(n, d)
     y, centre = Y[:, 0], X.mean(0) if offset else 0.0
     weights = BayesianLinearRegression(
@@ -108,7 +108,7 @@ def test_weights_and_functions_learn_the_same_variances(known):
     weights = BayesianLinearRegression(standardize=False).fit(X, y, noise_variance=noise)
     functions = GaussianProcessRegressor(kernels.Linear())
     functions.fit(X - centre, y, noise_variance=noise)
-    # But for the prior of the noise, which is worth one row (decision 61).
+    # But for the prior of the noise, which is worth one row.
     assert functions.log_evidence_ == pytest.approx(weights.log_evidence_, abs=2e-2)
     assert functions.kernel_.variance == pytest.approx(weights.prior_variance_, rel=0.05)
     assert functions.noise_variance_ == pytest.approx(weights.noise_variance_, rel=0.1)

@@ -120,7 +120,7 @@ def test_the_normal_likelihood_learns_the_noise_and_the_kernel_of_normal_noise(m
     y = np.sin(a) + 0.3 * rng.normal(size=len(a))
     closed = GaussianProcessRegressor(mean=mean).fit(X, y)
     laplace = GaussianProcessRegressor(mean=mean, likelihood=likelihoods.Normal()).fit(X, y)
-    # The learned noise of a closed form has a prior worth one row of 60 (decision 0061).
+    # The learned noise of a closed form has a prior worth one row of 60.
     assert laplace.log_evidence_ == pytest.approx(closed.log_evidence_, abs=5e-3)
     assert laplace.log_evidence_ > closed.log_evidence_ - 1e-4
     assert laplace.likelihood_.noise_variance == pytest.approx(closed.noise_variance_, rel=2e-2)

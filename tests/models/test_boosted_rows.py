@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 from support.for_each import for_each
 
-from posterity import BoostedTreesClassifier, BoostedTreesRegressor, scoring
+from posterity import BoostedTreesClassifier, BoostedTreesRegressor, designs, scoring
 from posterity.copies import CopiedRowsWarning
 
 BOTH = [BoostedTreesClassifier, BoostedTreesRegressor]
@@ -58,6 +58,21 @@ def test_copies_are_not_judged_by_members_that_learned_them():
     assert 0.8 < scoring.interval_coverage(dist, y_new) < 0.97
     once = BoostedTreesRegressor(random_state=0).fit(X, y).predict_dist(X_new)
     assert dist.log_prob(y_new).mean() > once.log_prob(y_new).mean() - 0.1
+
+
+def test_copies_in_chunks_are_held_out_together():
+    X, y, _ = waves(80)
+    copied = np.repeat(np.arange(80), 5)
+    chunks = designs.Chunks.from_arrays(X[copied], y[copied], rows=100)
+    with pytest.warns(CopiedRowsWarning, match="320 of 400 rows are copies"):
+        model = BoostedTreesRegressor(200, random_state=0).fit(chunks)
+    X_new, y_new, _ = waves(3000, seed=1)
+    assert 0.8 < scoring.interval_coverage(model.predict_dist(X_new), y_new) < 0.98
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CopiedRowsWarning)
+        rounded = designs.Chunks.from_arrays(X[copied], np.round(y[copied]), rows=100)
+        BoostedTreesRegressor(10, random_state=0).fit(rounded)
+        BoostedTreesRegressor(10, random_state=0).fit(designs.Chunks.from_arrays(X, y, rows=40))
 
 
 @for_each("noise", [0.0, 1e-6])

@@ -1,6 +1,8 @@
 """Sound model files, and an eye on what is done while others are read."""
 
 import contextlib
+import importlib
+import pkgutil
 import resource
 import signal
 import sys
@@ -11,9 +13,9 @@ from golden_models import X, models, names, table, y
 
 import posterity
 from posterity import features, kernels, persistence, trees
-from posterity.persistence import fields
-from posterity.persistence.registry import Registry, list_known_names
+from posterity.persistence import fields, registry
 
+ROOMS = [room.name for room in pkgutil.iter_modules(posterity.__path__) if room.name.isalpha()]
 SECONDS = 20  # of one file: a machine may be busy, but not for ever
 MEMORY = 8 << 30  # of all that a test may claim
 
@@ -74,14 +76,24 @@ class Watched:
 
 
 @pytest.fixture(scope="session")
-def watched():
-    registry = Registry()
-    for (
-        name
-    ) in list_known_names():  # modules and annotations are code, which is run once, and not watched
-        thing = registry.find_class(name)
-        if isinstance(thing, type):
-            fields._resolve_annotations(thing)
+def classes():
+    """All classes of the library that a file may contain, those that hold others before these."""
+    modules = (importlib.import_module(f"posterity.{room}") for room in ROOMS)
+    names = (f"{m.__name__[10:]}.{name}" for m in modules for name in getattr(m, "__all__", ()))
+    found, unread = [], [cls for name in names if (cls := registry._find_public(name))]
+    while unread:
+        if (cls := unread.pop()) not in found:
+            found.append(cls)
+            unread += registry._list_records(cls).values()
+    return found
+
+
+@pytest.fixture(scope="session")
+def watched(classes):
+    for cls in classes:  # modules and annotations are code, which is run once, and not watched
+        fields._resolve_annotations(cls)
+    for name in registry._SKLEARN:
+        registry.Registry().find_class(name)
     return Watched()
 
 

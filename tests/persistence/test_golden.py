@@ -1,6 +1,5 @@
 """Files that were written by this version are read by every later one, and say the same."""
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from persistence_cases import answers
 
 import posterity
 from posterity import persistence
-from posterity.persistence import decoding, upgrades
 
 FOLDER = Path(__file__).parent / "golden"
 FILES = sorted(FOLDER.glob("*.posterity"))
@@ -24,13 +22,8 @@ def contents(path):
         return {name: file.read(name) for name in file.namelist() if name != "manifest.json"}
 
 
-def classes(path):
-    """The names of the classes of the objects in a file."""
-    return set(decoding.list_class_names(json.loads(contents(path)["model.json"])))
-
-
 def test_every_public_estimator_has_a_golden_file():
-    assert all(path.stat().st_size < 40_000 for path in FILES)
+    assert all(path.stat().st_size < 60_000 for path in FILES)
     public = (getattr(posterity, name) for name in posterity.__all__)
     estimators = {c for c in public if isinstance(c, type) and hasattr(c, "fit")}
     assert estimators <= {type(persistence.load(path)) for path in FILES}
@@ -52,16 +45,8 @@ def test_a_golden_file_says_what_it_said(path):
 
 @every_file
 def test_a_golden_file_written_again_is_the_same(path, tmp_path):
-    """But for one of an earlier layout: that is written as of today, and then stays the same."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    persistence.save(persistence.load(path), first)
-    persistence.save(persistence.load(first), second)
-    assert contents(first) == contents(second)
-    if contents(first) != contents(path):
-        assert upgrades.UPGRADES.keys() & classes(path)
-        before, now = (answers(persistence.load(p), queries(path.stem)) for p in (path, first))
-        for name in before:
-            np.testing.assert_array_equal(now[name], before[name])
+    persistence.save(persistence.load(path), tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(path)
 
 
 @every_file

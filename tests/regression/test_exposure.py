@@ -84,6 +84,18 @@ def test_rates_are_learned_and_a_double_exposure_doubles_the_mean(model):
     assert np.mean((low <= y) & (y <= high)) > 0.85
 
 
+@pytest.mark.parametrize(
+    "model", [one for one in MODELS if hasattr(one, "staged_predict")], ids=repr
+)
+def test_stages_end_in_the_prediction_over_the_exposure(model):
+    X, y, exposure, _ = draw_counts(60)
+    fitted = clone(model).fit(X, y, exposure=exposure)
+    *_, last = fitted.staged_predict(X, exposure=exposure)
+    np.testing.assert_allclose(last, fitted.predict(X, exposure=exposure), rtol=1e-9)
+    *_, dist = fitted.staged_predict_dist(X, exposure=2.0)
+    np.testing.assert_allclose(dist.mean(), 2.0 * fitted.predict(X), rtol=1e-6)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_the_unit_of_exposure_does_not_matter(model):
     """Hours or minutes: rates have another unit, and expected counts are the same."""

@@ -11,10 +11,10 @@ from posterity.inference.process import (
     InducingPosterior,
     LaplacePosterior,
     NearestPosterior,
+    NearestSoftmaxPosterior,
     ProcessPosterior,
     PropagationPosterior,
     ScaleMixturePosterior,
-    VariationalPosterior,
 )
 
 KERNEL = (1.5 * kernels.RBF(1.0)).fixed()
@@ -182,7 +182,7 @@ def test_classifiers_take_the_same_words():
     rows = rng.normal(size=(30, 1))
     three = np.digitize(rows[:, 0], [-0.5, 0.5])
     model = GaussianProcessClassifier(KERNEL, inference="variational").fit(rows, three)
-    assert type(model.posterior_) is VariationalPosterior
+    assert type(model.posterior_) is NearestSoftmaxPosterior
     with pytest.raises(ValueError, match="Bernoulli does not have"):
         GaussianProcessClassifier(KERNEL, inference="variational").fit(rows, three > 0)
     with pytest.raises(ValueError, match="only under normal noise"):

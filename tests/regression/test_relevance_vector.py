@@ -424,6 +424,19 @@ def test_a_prediction_costs_no_more_vectors_than_allowed():
         RelevanceVectorRegressor(max_vectors=3, algorithm="alternating").fit(X, y)
 
 
+def test_near_copies_that_differ_in_a_column_without_meaning_do_not_lower_the_noise():
+    rng = np.random.default_rng(0)
+    X, kernel = rng.normal(size=(80, 3)), kernels.RBF((1.0, 1.0, 300.0)).fixed()
+    X[60:, :2] = X[:20, :2] + 1e-6
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=80)
+    y[60:] = y[:20]
+    once = RelevanceVectorRegressor(kernel).fit(X[:60], y[:60])
+    with pytest.warns(CopiedRowsWarning, match="20 of 80 rows are copies"):
+        copied = RelevanceVectorRegressor(kernel).fit(X, y)
+    assert copied.noise_variance_ == pytest.approx(once.noise_variance_, rel=1e-3)
+    np.testing.assert_allclose(copied.predict(X), once.predict(X), atol=1e-2)
+
+
 @for_each("gap", [0.0, 1e-9])
 def test_copies_of_rows_do_not_make_it_sure(gap):
     rng = np.random.default_rng(0)

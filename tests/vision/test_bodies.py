@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from posterity import datasets
+from posterity import vision
 from posterity.vision import bodies
 from posterity.vision.bodies import parts
 
@@ -114,7 +114,7 @@ def test_readings_have_the_errors_of_a_depth_camera():
 
 
 def test_a_mirrored_person_is_a_mirrored_picture():
-    walk = datasets.motions()[1]
+    walk = vision.datasets.motions()[1]
     skeleton, camera = walk.motion.skeleton, bodies.Camera(60, 80, 70.0)
     pose = walk.poses[60:61]
     other = {"left": "right", "right": "left"}
@@ -135,7 +135,7 @@ def test_a_mirrored_person_is_a_mirrored_picture():
 def test_people_are_hidden_from_a_row_below_the_neck_on():
     camera = bodies.Camera(120, 160, 142.0)
     whole, hidden = (
-        datasets.bodies(8, camera=camera, noise=False, hidden=share, random_state=k)
+        vision.datasets.bodies(8, camera=camera, noise=False, hidden=share, random_state=k)
         for k, share in enumerate((0.0, 1.0))
     )
     for data, is_hidden in ((whole, False), (hidden, True)):
@@ -148,7 +148,7 @@ def test_people_are_hidden_from_a_row_below_the_neck_on():
 
 def test_rendered_people_are_where_their_joints_are():
     camera = bodies.Camera(120, 160, 142.0)
-    data = datasets.bodies(12, max_turn=30.0, camera=camera)
+    data = vision.datasets.bodies(12, max_turn=30.0, camera=camera)
     rows, columns = np.mgrid[:120, :160]
     counts = np.bincount(data.parts.ravel(), minlength=256)
     assert counts[:31].all()
@@ -162,5 +162,5 @@ def test_rendered_people_are_where_their_joints_are():
                 nearest = np.linalg.norm(points[own] - joint, axis=1).min()
                 distances.append(nearest)
     assert max(distances) < 0.12
-    assert set(data.subjects) <= {recording.subject for recording in datasets.motions()}
-    np.testing.assert_array_equal(datasets.bodies(2).depth, datasets.bodies(2).depth)
+    assert set(data.subjects) <= {recording.subject for recording in vision.datasets.motions()}
+    np.testing.assert_array_equal(vision.datasets.bodies(2).depth, vision.datasets.bodies(2).depth)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import bodies, body_parts, joints
 from posterity.vision.depth_differences import FAR, DepthDifferences, DepthPixels
 
@@ -16,7 +16,7 @@ CAMERA = bodies.Camera(96, 128, 114.0)
 
 @pytest.fixture(scope="module")
 def data():
-    return datasets.bodies(70, max_turn=30.0, camera=CAMERA, distance=(2.0, 3.0))
+    return vision.datasets.bodies(70, max_turn=30.0, camera=CAMERA, distance=(2.0, 3.0))
 
 
 @pytest.fixture(scope="module")

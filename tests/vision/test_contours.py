@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from posterity.vision import contours
+from posterity.vision import contours, masks
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_points_are_equally_spaced_on_borders_that_are_long_enough():
 )
 def test_masks_without_a_figure_are_refused(mask, sentence):
     with pytest.raises(ValueError, match=sentence):
-        contours.check_mask(mask)
+        masks.check_mask(mask)
 
 
 def _as_sets(borders):

@@ -58,7 +58,7 @@ def test_histograms_are_soft_votes_for_codes():
     histograms = model.transform(list(masks))  # lists of masks, too
     assert histograms.shape == (12, 8)
     np.testing.assert_allclose(histograms.sum(axis=1), 1.0)
-    contexts = model._describe(masks[3], 0)
+    contexts = model._describe(masks[3])
     squares = ((contexts[:, None] - model.codes_) ** 2).sum(axis=2)
     votes = np.exp(-0.5 * squares / model.width_**2)
     expected = (votes / votes.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import ShapeContexts, SilhouettePose, bodies, pose_mixtures
 from posterity.vision.pose_chains import measure_bend, weigh_paths
 from posterity.vision.pose_experts import PoseExperts, find_whitening
@@ -195,7 +195,7 @@ def test_rows_follow_where_time_goes_on_by_a_step_in_a_group():
 def people():
     sampler = bodies.VideoSampler(bodies.Camera(60, 60, 75.0), turn=(70.0, 110.0))
     rng = np.random.default_rng(0)
-    walks = [walk for walk in datasets.motions() if walk.description == "walk"][:3]
+    walks = [walk for walk in vision.datasets.motions() if walk.description == "walk"][:3]
     videos = [sampler.render(walk, rng, frames=24) for walk in walks]
     masks = np.concatenate([video.masks for video in videos])
     joints = np.concatenate([video.joints for video in videos])

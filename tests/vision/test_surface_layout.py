@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import SurfaceLayout, segments
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import features, geometry, lines, merging, planes, segmentations
@@ -14,12 +14,12 @@ from posterity.vision.segments.segment_sums import SegmentSums
 from posterity.vision.segments.segmented_image import scale_labels
 
 KINDS = (("felzenszwalb", 60), ("slic", 40))
-SMALL = {"segmentations": KINDS, "n_estimators": 20, "size": 80, "cv": 3, "random_state": 0}
+SMALL = {"segmentations": KINDS, "n_estimators": 20, "max_size": 80, "cv": 3, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
 def streets():
-    return datasets.streets(13, (60, 80))
+    return vision.datasets.streets(13, (60, 80))
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ def test_labels_are_scaled_by_the_nearest_pixel():
     [
         ({"segmentations": [("voronoi", 3)]}, "pairs such as"),
         ({"segmentations": ()}, "pairs such as"),
-        ({"size": 4}, "size"),
+        ({"max_size": 4}, "max_size"),
         ({"cv": 1}, "cv"),
     ],
 )

@@ -53,7 +53,7 @@ def model(images):
 
 def test_textures_of_images_not_seen_are_told_apart(model, images):
     assert model.classes_.tolist() == [2, 4, 7]
-    assert model.names_ == ["stripes", "board", "noise"]
+    assert model.names_ == ("stripes", "board", "noise")
     right = [(model.predict(image) == labels)[labels != VOID] for image, labels in images[9:]]
     assert np.mean(right) > 0.85
 

@@ -6,7 +6,7 @@ from scipy import ndimage
 from sklearn.exceptions import NotFittedError
 
 import posterity
-from posterity import RelevanceVectorRegressor, datasets, vision
+from posterity import RelevanceVectorRegressor, vision
 from posterity.vision.tracking import background, channels, experts, verifier
 from posterity.vision.tracking.windows import WindowFrame
 
@@ -80,7 +80,7 @@ def test_ellipses_have_the_right_size_in_simulated_sequences():
     for seed in range(4):
         rng = np.random.default_rng(seed)
         motion = {"turning": rng.uniform(0.0, 0.35), "speed": rng.uniform(0.5, 2.0)}
-        sequence = datasets.moving_object(
+        sequence = vision.datasets.moving_object(
             32, shape=(90, 120), radius=12.0, hidden=((14, 24),), random_state=seed, **motion
         )
         frames, boxes = sequence.frames, sequence.boxes

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import posterity
-from posterity import datasets
+from posterity import vision
 from posterity.vision import WalkingModel, fitted_walk, gait, mask_distances, principal_frame
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
@@ -13,7 +13,7 @@ ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
 @pytest.fixture(scope="module")
 def data():
-    return datasets.walkers(4, step=2)
+    return vision.datasets.walkers(4, step=2)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def unseen(data):
 def model(data, unseen):
     rest = ~unseen
     walks = {"groups": data.groups[rest], "times": data.times[rest]}
-    return WalkingModel(3).fit(data.poses[rest], data.masks[rest], **walks)
+    return WalkingModel(3).fit(data.masks[rest], data.poses[rest], **walks)
 
 
 def measure_error(poses, truth):
@@ -57,8 +57,9 @@ def test_measures_are_signed_distances_to_the_outline():
 @pytest.mark.parametrize(
     ("masks", "words"),
     [
-        ([np.zeros((5, 5))], "Mask 0 shows no person"),
-        ([np.ones((5, 5)), np.ones(5)], "Mask 1 must be an array"),
+        ([np.zeros((5, 5))], "Mask 0 is empty"),
+        ([np.eye(5)[:2]], "Mask 0 shows no person"),
+        ([np.eye(5), np.ones(5)], "Mask 1 must be an array"),
         ([np.full((5, 5), "a")], "Mask 0 must be an array"),
     ],
 )
@@ -68,7 +69,7 @@ def test_masks_without_a_person_are_refused(masks, words):
 
 
 def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model):
-    found = model.pose_from(data.masks[unseen], times=data.times[unseen])
+    found = model.predict_modes(data.masks[unseen], times=data.times[unseen])
     measured = mask_distances.measure_masks(data.masks)
     distance = np.sum((measured[unseen][:, None] - measured[~unseen]) ** 2, axis=2)
     nearest = data.poses[~unseen][distance.argmin(axis=1)]
@@ -82,7 +83,7 @@ def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model)
 
 def test_one_mask_is_a_sequence_of_one(data, unseen, model):
     masks = data.masks[unseen]
-    one, all_of_them = model.pose_from(masks[4]), model.pose_from(masks[3:6])
+    one, all_of_them = model.predict_modes(masks[4]), model.predict_modes(masks[3:6])
     assert one.poses.shape[0] == 1
     np.testing.assert_allclose(one.mean()[0], all_of_them[1:2].mean()[0], atol=1e-4)
     np.testing.assert_allclose(one.probability.sum(axis=1), 1.0)
@@ -93,7 +94,7 @@ def test_known_points_stay_and_others_are_found(data, unseen, model):
     joints = [data.joint_names.index(name) for name in ENDS]
     points = np.full(truth.shape, np.nan)
     points[:, joints] = truth[:, joints]
-    found = model.pose_from_points(points)
+    found = model.complete(points)
     np.testing.assert_array_equal(found.best()[:, joints], truth[:, joints])
     np.testing.assert_array_equal(found.standard_deviations[:, :, joints], 0.0)
     known = data.poses[~unseen][:, joints]
@@ -105,7 +106,7 @@ def test_known_points_stay_and_others_are_found(data, unseen, model):
 def test_a_joint_that_never_moves_leaves_the_pose_open(data, model):
     points = np.full(data.poses[:1].shape, np.nan)
     points[:, 0] = data.poses[:1, 0]  # the hips, which all joints are relative to
-    found = model.pose_from_points(points)
+    found = model.complete(points)
     spread = data.poses.std(axis=0).max()
     assert 0.3 * spread < found.standard_deviation().max() < 3.0 * spread
 
@@ -132,8 +133,8 @@ def test_silhouettes_that_two_poses_have_leave_two_hypotheses(data):
     both = np.concatenate([poses, poses * [1.0, 1.0, -1.0]])
     groups = np.concatenate([data.groups[half], data.groups[half] + 2])
     model = WalkingModel(3)
-    model.fit(both, np.concatenate([masks, masks]), groups=groups, times=np.tile(times, 2))
-    found = model.pose_from(masks[10:14])
+    model.fit(np.concatenate([masks, masks]), both, groups=groups, times=np.tile(times, 2))
+    found = model.predict_modes(masks[10:14])
     is_split = found.probability[:, 0] < 0.9
     assert is_split.any()
     depth = found.poses[..., 2] - found.poses[..., 2].mean(axis=2, keepdims=True)
@@ -190,7 +191,9 @@ def test_a_file_gives_the_same_answers(data, model, tmp_path):
     posterity.save(model, tmp_path / "walk.posterity")
     again = posterity.load(tmp_path / "walk.posterity")
     masks = data.masks[:2]
-    np.testing.assert_array_equal(again.pose_from(masks).poses, model.pose_from(masks).poses)
+    np.testing.assert_array_equal(
+        again.predict_modes(masks).poses, model.predict_modes(masks).poses
+    )
     np.testing.assert_array_equal(again.find_cycle(3)[1], model.find_cycle(3)[1])
 
 
@@ -210,7 +213,7 @@ def test_it_is_an_estimator(model):
 def test_wrong_frames_are_refused(data, change, words):
     poses, masks = change(data.poses[:12], data.masks[:12])
     with pytest.raises(ValueError, match=words):
-        WalkingModel().fit(poses, masks)
+        WalkingModel().fit(masks, poses)
 
 
 @pytest.mark.parametrize(
@@ -223,4 +226,4 @@ def test_wrong_frames_are_refused(data, change, words):
 )
 def test_wrong_points_are_refused(model, points, words):
     with pytest.raises(ValueError, match=words):
-        model.pose_from_points(points)
+        model.complete(points)

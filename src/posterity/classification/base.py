@@ -36,8 +36,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
 
     classes_: NDArray[Any]
 
-    _ranks_classes: bool = False  # of models in files that were written before averages did
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         validation.protect_fits(cls)
@@ -81,7 +79,6 @@ class Classifier(ClassifierMixin, BaseEstimator, abc.ABC):
                 f"y holds only one class, {classes.tolist()[0]!r}; a classifier needs at least two."
             )
         self.classes_ = classes
-        self._ranks_classes = True
 
 
 def encode_classes(classes: NDArray[Any], labels: NDArray[Any]) -> Array:

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs
 from posterity.arrays import Array
 from posterity.classification.weight_model import StreamedClassifier
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import WeightSpace
 from posterity.models import ModelCard
 
 
+@declare_parameters
 class BayesianLogisticRegression(StreamedClassifier):
     """Logistic regression with a normal prior; probabilities averaged over the posterior.
 
@@ -77,6 +79,12 @@ class BayesianLogisticRegression(StreamedClassifier):
            [0.74, 0.26]])
     """
 
+    prior_variance: float | None = None
+    standardize: bool = True
+    averaging: str = "exact"
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -85,27 +93,6 @@ class BayesianLogisticRegression(StreamedClassifier):
         advice="first: linear effects, and the baseline for all other models",
         page="classification",
     )
-
-    inference: str = "auto"  # of models in files that were written before there was a choice
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        averaging: str = "exact",
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.averaging = averaging
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         space = WeightSpace.from_design(

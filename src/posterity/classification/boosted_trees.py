@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from posterity import designs, distributions, models, trees, validation
+from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
 from posterity.classification.staged import StagedClassifier
@@ -162,48 +162,7 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         page="trees",
     )
 
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        *,
-        splits: trees.Family | None = None,
-        learning_rate: float | None = None,
-        growth: str = "oblivious",
-        max_depth: int = 6,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: float = 1.0,
-        l2_regularization: float = 1.0,
-        random_strength: float = 1.0,
-        bootstrap: bool = True,
-        subsample: float = 1.0,
-        max_features: int | float | str | None = None,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        cv: Any = None,
-        n_iter_no_change: int | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.splits = splits
-        self.learning_rate = learning_rate
-        self.growth = growth
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.random_strength = random_strength
-        self.bootstrap = bootstrap
-        self.subsample = subsample
-        self.max_features = max_features
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.cv = cv
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    calibration_: calibration.ClassCalibration
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""

@@ -10,7 +10,6 @@ from posterity import distributions, likelihoods
 from posterity.arrays import Array
 from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
-from posterity.likelihoods import softmax_mean
 
 INFERENCES = ("auto", "laplace")
 
@@ -35,35 +34,22 @@ def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
 
 
 def predict_classes(
-    likelihood: likelihoods.Bernoulli | likelihoods.Categorical,
-    latent: LatentMarginals,
-    *,
-    ranked: bool,
+    likelihood: likelihoods.Bernoulli | likelihoods.Categorical, latent: LatentMarginals
 ) -> distributions.Discrete:
-    """Return the distribution of the class at each row, averaged over its latent values.
-
-    Models in files that were written before averages ranked classes go on without.
-    """
+    """Return the distribution of the class at each row, averaged over its latent values."""
     if isinstance(likelihood, likelihoods.Bernoulli):
         return likelihood.predict(latent.mean[:, 0], latent.variance[:, 0])
-    mean, covariance = latent.mean, latent.covariance
-    if likelihood.averaging == "exact" and not ranked:
-        return distributions.Categorical(
-            softmax_mean.log_mean_softmax(mean, covariance, ranked=False)
-        )
-    return likelihood.predict(mean, covariance)
+    return likelihood.predict(latent.mean, latent.covariance)
 
 
 def average_over_parts(
     likelihood: likelihoods.Bernoulli | likelihoods.Categorical,
     posterior: Any,
     rows: Any,
-    *,
-    ranked: bool,
 ) -> distributions.Discrete:
     """Return the distribution of the class at each row, averaged over the parts of a mixture."""
     parts, weights = split_mixture(posterior)
-    each = [predict_classes(likelihood, part.latent(rows), ranked=ranked) for part in parts]
+    each = [predict_classes(likelihood, part.latent(rows)) for part in parts]
     if len(each) == 1:
         return each[0]
     log_p, log_w = np.stack([one.log_probabilities() for one in each], axis=-2), np.log(weights)

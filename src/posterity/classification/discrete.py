@@ -17,6 +17,7 @@ from posterity.classification import base, categories
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.categories import Columns
 from posterity.classification.count_table import CountTable
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     CategoryCounts,
     apply_rule_of_succession,
@@ -26,6 +27,7 @@ from posterity.inference.conjugate import (
 from posterity.models import ModelCard
 
 
+@declare_parameters
 class DiscreteClassifier(base.Classifier):
     """Classes from discrete observations, by counting.  [P9 Prob 9.12]
 
@@ -73,6 +75,9 @@ class DiscreteClassifier(base.Classifier):
            [0.667, 0.333]])
     """
 
+    concentration: float | None = field(default=None, kw_only=False)
+    independent: bool = False
+
     card = ModelCard(
         likelihood="categorical",
         prior="Dirichlet",
@@ -82,11 +87,7 @@ class DiscreteClassifier(base.Classifier):
         page="classification",
     )
 
-    tables_: list[CountTable]
-
-    def __init__(self, concentration: float | None = None, *, independent: bool = False) -> None:
-        self.concentration = concentration
-        self.independent = independent
+    tables_: list[CountTable] = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count the categories of each column in each class.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from posterity import designs, models
 from posterity.arrays import Array
 from posterity.classification.logistic import report_convergence
 from posterity.classification.weight_model import WeightClassifier, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import WeightSpace, maximise_likelihood
 from posterity.models import ModelCard
 
 PRIORS = ("normal", "flat")
 
 
+@declare_parameters
 class DualLogisticRegression(models.DualModel, WeightClassifier):
     """Logistic regression with one weight for each training row, on inner products or a kernel.
 
@@ -77,6 +77,9 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
     array([1, 0])
     """
 
+    averaging: str = "exact"
+    inference: str = "auto"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="flat or normal",
@@ -85,31 +88,6 @@ class DualLogisticRegression(models.DualModel, WeightClassifier):
         advice="more columns than rows; a known kernel; teaching",
         page="classification",
     )
-
-    inference: str = "auto"  # of models in files that were written before there was a choice
-
-    def __init__(
-        self,
-        kernel: Any = "linear",
-        *,
-        prior: str = "normal",
-        features: Any = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        averaging: str = "exact",
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.prior = prior
-        self.features = features
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.averaging = averaging
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:
         for name in ("coef_", "log_evidence_", "prior_variance_", "log_likelihood_", "separable_"):

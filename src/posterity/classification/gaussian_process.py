@@ -12,16 +12,19 @@ from posterity import distributions, kernels, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit, check_host
 from posterity.models.latent_process import LatentProcess
+from posterity.models.process_model import ProcessModel
 
 MEANS = ("constant", "zero")
 
 
-class GaussianProcessClassifier(models.KernelModel, Classifier):
+@declare_parameters
+class GaussianProcessClassifier(ProcessModel, Classifier):
     """Classification by Gaussian processes: functions with a prior, and their sigmoid or softmax.
 
     Two classes share one latent function; more have one each, coupled by the softmax, with one
@@ -113,6 +116,12 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     (True, True, True)
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    mean: str = field(default="constant", kw_only=False)
+    learning_rows: int | None = None
+    averaging: str = "exact"
+    max_iter: int = 200
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal, over functions",
@@ -122,48 +131,7 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         page="classification",
     )
 
-    kernel_ = FittedAttribute()
-    log_evidence_ = FittedAttribute()
-    inducing_points_ = FittedAttribute()
-    X_train_ = FittedAttribute()
-    posterior_ = FittedAttribute()
-    stop_reason_ = FittedAttribute("search.stop_reason")
-    n_iter_ = FittedAttribute("search.n_iter")
-    at_bounds_ = FittedAttribute("search.at_bounds")
-    irrelevant_inputs_ = FittedAttribute("search.irrelevant_inputs")
-    restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
-
-    _fitted: LatentFit
-    hyperparameters: str = "maximise"  # of a model saved before it could be chosen
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        mean: str = "constant",
-        *,
-        inference: str = "auto",
-        inducing_points: Any = None,
-        learning_rows: int | None = None,
-        averaging: str = "exact",
-        hyperparameters: str = "average",
-        n_restarts: int = 2,
-        warm_start: bool = False,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.mean = mean
-        self.inference = inference
-        self.inducing_points = inducing_points
-        self.learning_rows = learning_rows
-        self.averaging = averaging
-        self.hyperparameters = hyperparameters
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _fitted: LatentFit = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -210,9 +178,9 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         likelihood = classes.likelihood_of_classes(len(self.classes_), self.averaging)
-        rows, ranked = self._check_rows(X), self._ranks_classes
+        rows = self._check_rows(X)
         check_host(rows)
-        return classes.average_over_parts(likelihood, self.posterior_, rows, ranked=ranked)
+        return classes.average_over_parts(likelihood, self.posterior_, rows)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
@@ -222,9 +190,6 @@ class GaussianProcessClassifier(models.KernelModel, Classifier):
     def _latent(self, X: Any) -> LatentMarginals:
         check_is_fitted(self)
         return self._fitted.latent(self._check_rows(X))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return models.is_fitted(self)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RBF(ard=True))

@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, kernels, likelihoods, models
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
-from posterity.inference.averaging import transform_parts
+from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 
 
+@declare_parameters
 class KernelLogisticRegression(models.KernelModel, Classifier):
     """Logistic regression on the columns of a kernel, its width learned by the evidence.
 
@@ -79,6 +81,14 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
     array([False,  True])
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    prior_variance: float | None = None
+    fit_intercept: bool = True
+    averaging: str = "exact"
+    max_iter: int = 100
+    inference: str = "auto"
+    hyperparameters: str = "average"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -88,27 +98,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         page="classification",
     )
 
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        averaging: str = "exact",
-        max_iter: int = 100,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.max_iter = max_iter
-        self.inference = inference
-        self.hyperparameters = hyperparameters
+    posterior_: KernelWeights | PosteriorMixture = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -157,7 +147,8 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _publish(self) -> None:
-        found: KernelWeights = getattr(self.posterior_, "best", self.posterior_)
+        whole: Any = self.posterior_
+        found: KernelWeights = getattr(whole, "best", whole)
         t = found.fit.problem.targets
         W, n = found.fit.weights.W, len(found.weights)
         self.kernel_, self.prior_variance_ = found.kernel, found.prior_variance
@@ -174,5 +165,4 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         check_is_fitted(self)
         likelihood, rows = self._get_likelihood(), self._check_rows(X)
-        ranked = self._ranks_classes
-        return classes.average_over_parts(likelihood, self.posterior_, rows, ranked=ranked)
+        return classes.average_over_parts(likelihood, self.posterior_, rows)

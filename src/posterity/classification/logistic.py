@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from posterity import callers, designs
 from posterity.classification.weight_model import StreamedClassifier, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.weights import (
     LaplaceFit,
     LatentPosterior,
@@ -35,6 +36,7 @@ class SeparationWarning(ConvergenceWarning):
     """The classes can be separated, so that maximum likelihood has no finite weights."""
 
 
+@declare_parameters
 class LogisticRegression(StreamedClassifier):
     """Logistic regression by maximum likelihood, of two classes or more.
 
@@ -90,6 +92,9 @@ class LogisticRegression(StreamedClassifier):
     array([[0.07, 0.93]])
     """
 
+    predictive: str = "plug_in"
+    max_iter: int = 100
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="flat",
@@ -98,19 +103,6 @@ class LogisticRegression(StreamedClassifier):
         advice="many more rows than columns, or a textbook maximum-likelihood fit",
         page="classification",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        fit_intercept: bool = True,
-        predictive: str = "plug_in",
-        max_iter: int = 100,
-    ) -> None:
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.predictive = predictive
-        self.max_iter = max_iter
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         averaged = check_choice(self.predictive, "predictive", PREDICTIVES) == "averaged"

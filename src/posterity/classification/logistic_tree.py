@@ -8,19 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.classification.weight_model import check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import TreeFit, TreeTrainer, score_depths
+from posterity.inference.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
 from posterity.models import FeatureModel, ModelCard
 
 TRAININGS = ("joint", "branchwise")
 GATES = ("soft", "hard")
 
 
+@declare_parameters
 class LogisticTreeClassifier(FeatureModel, Classifier):
     """Logistic regression with a tree of soft or hard gates.  [P9 9.56]
 
@@ -107,6 +109,17 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
            [0.02, 0.98]])
     """
 
+    depth: int | None = field(default=None, kw_only=False)
+    training: str = "joint"
+    gates: str = "soft"
+    max_depth: int = 3
+    validation_fraction: float = 0.2
+    prior_variance: float = 2.0
+    n_restarts: int = 4
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -116,32 +129,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         page="trees",
     )
 
-    def __init__(
-        self,
-        depth: int | None = None,
-        *,
-        features: Any = None,
-        training: str = "joint",
-        gates: str = "soft",
-        max_depth: int = 3,
-        validation_fraction: float = 0.2,
-        prior_variance: float = 2.0,
-        n_restarts: int = 4,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.depth = depth
-        self.features = features
-        self.training = training
-        self.gates = gates
-        self.max_depth = max_depth
-        self.validation_fraction = validation_fraction
-        self.prior_variance = prior_variance
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    tree_: SoftTree | HardTree = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -160,6 +148,7 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
+        copies.warn_of_counted_copies(X_rows, codes, weights, is_class=True)
         rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
         self._fit_features(rows, counts)
         standard = designs.Standardized.from_design(

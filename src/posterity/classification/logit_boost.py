@@ -12,21 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, models, validation
+from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.split_model import SplitModel
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
-from posterity.trees.families import family
 
 _SELECTIONS = ("one_step", "full")
 
 
+@declare_parameters
 class LogitBoostClassifier(SplitModel, StagedClassifier):
     """Boosted step functions for classification: LogitBoost.  [P9 9.7.1]
 
@@ -123,6 +124,18 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
     (array([0.49, 0.51]), 10)
     """
 
+    n_estimators: int = field(default=200, kw_only=False)
+    learning_rate: float = 0.5
+    selection: str = "one_step"
+    max_features: int | None = None
+    n_thresholds: int = MOST_OFFSETS
+    validation_fraction: float | None = None
+    n_iter_no_change: int = 30
+    resample_features: bool = False
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="weak normal",
@@ -132,36 +145,8 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         page="trees",
     )
 
-    validation_scores_: Array | None
-
-    def __init__(
-        self,
-        n_estimators: int = 200,
-        *,
-        splits: family.Family | None = None,
-        learning_rate: float = 0.5,
-        selection: str = "one_step",
-        max_features: int | None = None,
-        n_thresholds: int = MOST_OFFSETS,
-        validation_fraction: float | None = None,
-        n_iter_no_change: int = 30,
-        resample_features: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.splits = splits
-        self.learning_rate = learning_rate
-        self.selection = selection
-        self.max_features = max_features
-        self.n_thresholds = n_thresholds
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.resample_features = resample_features
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    validation_scores_: Array | None = field(init=False)
+    steps_: Steps = field(init=False)
 
     def fit(
         self,
@@ -190,6 +175,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         rows = self._check_rows(X, reset=before is None)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
         if before is not None:

@@ -7,15 +7,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, distributions, models, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.inference.local import ExpertsProblem, MixtureFit, fit_experts
+from posterity.inference.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel, ModelCard
 
 
+@declare_parameters
 class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     """Several logistic classifiers, each weighted by a gate.  [P9 Prob 9.9]
 
@@ -79,6 +81,13 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
            [0., 1.]])
     """
 
+    n_experts: int = field(default=2, kw_only=False)
+    prior_variance: float = 10.0
+    n_restarts: int = 4
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="normal",
@@ -88,24 +97,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         page="classification",
     )
 
-    def __init__(
-        self,
-        n_experts: int = 2,
-        *,
-        features: Any = None,
-        prior_variance: float = 10.0,
-        n_restarts: int = 4,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_experts = n_experts
-        self.features = features
-        self.prior_variance = prior_variance
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _mixture: ExpertMixture = field(init=False)
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
@@ -126,6 +118,7 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
+        copies.warn_of_counted_copies(X_rows, codes, weights, is_class=True)
         rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
         self._fit_features(rows, counts)
         self._adopt(self._search(self._transform_features(rows), targets, counts))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
+from posterity.models.split_model import BaggedModel
 from posterity.trees import forests, growth
 
 
-class RandomFernClassifier(ForestClassifier):
+@declare_parameters
+class RandomFernClassifier(BaggedModel, ForestClassifier):
     """Random ferns: trees in which all nodes of a level use the same test.  [P9 Sec 9.10]
 
     A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell.
@@ -54,6 +55,8 @@ column_gain_, feature_importances_
            [0.12, 0.88]])
     """
 
+    max_depth: int = field(default=12, kw_only=False)
+
     card = ModelCard(
         likelihood="categorical",
         prior="Dirichlet",
@@ -62,33 +65,6 @@ column_gain_, feature_importances_
         advice="predictions must be very fast",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_depth: int = 12,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        min_samples_leaf: float = 1.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.splits = splits
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(

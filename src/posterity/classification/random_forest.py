@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
 from posterity.models import ModelCard
+from posterity.models.split_model import BaggedModel
 from posterity.trees import forests
 
 
-class RandomForestClassifier(ForestClassifier):
+class RandomForestClassifier(BaggedModel, ForestClassifier):
     """Random forest of classification trees with calibrated probabilities.  [P9 Sec 9.10]
 
     Each tree grows from a bootstrap sample of the rows. At each node some tests are drawn at
@@ -106,33 +105,6 @@ class RandomForestClassifier(ForestClassifier):
         advice="many rows, steps and thresholds",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 1.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.splits = splits
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(family)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees, validation
 from posterity.classification.forest_model import ForestClassifier
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
 from posterity.trees import forests
 
 
+@declare_parameters
 class RandomTreeClassifier(ForestClassifier):
     """A single random classification tree.  [P9 Sec 9.10]
 
@@ -59,6 +59,10 @@ class RandomTreeClassifier(ForestClassifier):
     2
     """
 
+    max_depth: int | None = None
+    min_samples_leaf: float = 5.0
+    concentration: float = 1.0
+
     card = ModelCard(
         likelihood="categorical",
         prior="Dirichlet",
@@ -67,23 +71,6 @@ class RandomTreeClassifier(ForestClassifier):
         advice="one tree that can be drawn",
         page="trees",
     )
-
-    def __init__(
-        self,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 5.0,
-        concentration: float = 1.0,
-        random_state: Any = None,
-    ) -> None:
-        self.splits = splits
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.concentration = concentration
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return forests.ForestPlan(

@@ -18,6 +18,7 @@ from posterity.classification.base import (
     encode_classes,
 )
 from posterity.classification.weight_model import SHARING, check_choice
+from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -32,6 +33,7 @@ from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 
 
+@declare_parameters
 class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     """Classification by few of the rows: latent functions are sums of a kernel about these.
 
@@ -140,6 +142,9 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     array([False,  True])
     """
 
+    vectors: str = "shared"
+    averaging: str = "exact"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="Student-t (precision per weight)",
@@ -148,42 +153,6 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         advice="a smooth decision boundary that must predict fast from a small file",
         page="sparse",
     )
-
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        vectors: str = "shared",
-        degrees_of_freedom: float = 0.0,
-        fit_intercept: bool = True,
-        averaging: str = "exact",
-        max_vectors: int | None = None,
-        query_column: bool = False,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        random_state: Any = None,
-        device: str | None = None,
-        inference: str = "auto",
-        candidates: Any = None,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.vectors = vectors
-        self.degrees_of_freedom = degrees_of_freedom
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.max_vectors = max_vectors
-        self.query_column = query_column
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.device = device
-        self.inference = inference
-        self.candidates = candidates
-        self.hyperparameters = hyperparameters
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -315,11 +284,11 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class at each row of X, by its place in ``classes_``."""
         queries = self._check_queries(X)  # which refuses a model that is not fitted
-        likelihood, ranked = self._likelihood(), self._ranks_classes
+        likelihood = self._likelihood()
         if self._fitted.query is not None:
-            return classes.predict_classes(likelihood, self._fitted.latent(queries), ranked=ranked)
+            return classes.predict_classes(likelihood, self._fitted.latent(queries))
         posterior, Z = self._fitted.posterior, self._fitted.columns_at(queries)
-        return classes.average_over_parts(likelihood, posterior, Z, ranked=ranked)
+        return classes.average_over_parts(likelihood, posterior, Z)
 
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:

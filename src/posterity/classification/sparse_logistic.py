@@ -11,6 +11,7 @@ from posterity import designs, models, priors
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.weight_model import SHARING, StreamedClassifier, check_choice
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
@@ -23,6 +24,7 @@ from posterity.inference.weights import RowTargets
 from posterity.models import ModelCard
 
 
+@declare_parameters
 class SparseLogisticRegression(StreamedClassifier):
     """Logistic regression that keeps the columns which raise the evidence, and drops the others.
 
@@ -97,6 +99,13 @@ class SparseLogisticRegression(StreamedClassifier):
     array([ 1.9, -2.2])
     """
 
+    degrees_of_freedom: float = 0.0
+    columns: str = "shared"
+    averaging: str = "exact"
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    inference: str = "auto"
+
     card = ModelCard(
         likelihood="Bernoulli, categorical",
         prior="Student-t (precision per weight)",
@@ -106,30 +115,8 @@ class SparseLogisticRegression(StreamedClassifier):
         page="sparse",
     )
 
-    relevance_: NDArray[np.intp]
-    posterior_: Any  # a SparsePosterior, which is no LatentPosterior
-    inference: str = "auto"  # of models in files that were written before there was a choice
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        degrees_of_freedom: float = 0.0,
-        columns: str = "shared",
-        fit_intercept: bool = True,
-        averaging: str = "exact",
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        inference: str = "auto",
-    ) -> None:
-        self.features = features
-        self.degrees_of_freedom = degrees_of_freedom
-        self.columns = columns
-        self.fit_intercept = fit_intercept
-        self.averaging = averaging
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.inference = inference
+    relevance_: NDArray[np.intp] = field(init=False)
+    posterior_: SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         models.check_algorithm(self.algorithm, self.max_iter)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
 from numpy.typing import ArrayLike
 
-from posterity import distributions, models, validation
+from posterity import copies, distributions, models, validation
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
@@ -98,29 +98,6 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         page="trees",
     )
 
-    def __init__(
-        self,
-        n_units: int = 20,
-        *,
-        units: str = "arctan",
-        n_restarts: int = 4,
-        validation_fraction: float | None = None,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
-        max_iter: int = 3000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.units = units
-        self.n_restarts = n_restarts
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
@@ -137,6 +114,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         rows = validation.check_X(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
         likelihood = classes.likelihood_of_classes(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 

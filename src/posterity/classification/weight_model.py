@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.classification import classes
 from posterity.classification.base import (
@@ -32,11 +32,9 @@ class WeightClassifier(models.WeightedModel, Classifier):
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
     """
 
-    fit_intercept: bool
-    coef_: Array
     intercept_: Array
-    averaging: str = "exact"
-    hyperparameters: str = "maximise"  # of models in files that were written before a choice
+    averaging = "exact"  # of classifiers without these two parameters
+    hyperparameters = "maximise"
     posterior_: LatentPosterior | None
 
     @abc.abstractmethod
@@ -62,6 +60,8 @@ class WeightClassifier(models.WeightedModel, Classifier):
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
+        linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True, is_linear=linear)
         self._fit_features(rows, weights)
         self._move_units(rows, codes, weights, self._likelihood())
         self._conclude(
@@ -81,7 +81,7 @@ class WeightClassifier(models.WeightedModel, Classifier):
 
     def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
         latent = self._latent(Z)
-        return classes.predict_classes(self._likelihood(), latent, ranked=self._ranks_classes)
+        return classes.predict_classes(self._likelihood(), latent)
 
     def _latent(self, Z: Array) -> LatentMarginals:
         """Return the distributions of the C latent values; C = 1 for two classes."""

@@ -1,22 +1,23 @@
-"""Declare the subcommands of ``posterity``.
+"""Declare the subcommands of ``posterity``: each is a request, the fields of which are its options.
 
-Each subcommand has its own module, which is imported only when the subcommand runs, so that help
-and usage errors appear immediately.
+The work of a subcommand is in the module of its name, which is imported only when it runs.
 """
 
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from posterity.cli import compare_options, options, outcome, parsing, vision
+from posterity.cli import options, parsing
+from posterity.cli.command import register_request
+from posterity.cli.groups import CommandGroup
 
 app = typer.Typer(
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(vision.app, name="vision")
 
 
 def _show_version(asked: bool) -> None:
@@ -38,257 +39,131 @@ def main(
     """
 
 
-@app.command()
-def compare(
-    context: typer.Context,
-    data: options.Data,
-    target: options.Target,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            help="Comma-separated names listed by 'posterity models', or 'all'. Default: a set "
-            "that suits the size of the table.",
-            metavar="NAMES",
-        ),
-    ] = None,
-    budget: options.Budget = None,
-    prefer: compare_options.Prefer = compare_options.Preference.SIMPLE,
-    cost: compare_options.Cost = None,
-    positive: compare_options.Positive = None,
-    time: options.Time = None,
-    group: options.Group = None,
-    blocks: options.Blocks = None,
-    exposure: options.Exposure = None,
-    gap: options.Gap = None,
-    folds: options.Folds = 5,
-    seed: options.Seed = 0,
-    task: options.TaskOption = None,
-    number: options.Number = None,
-    category: options.Category = None,
-    date: options.Date = None,
-    drop: options.Drop = None,
-    keep: options.Keep = None,
-    exact: options.Exact = None,
-    missing: options.Missing = None,
-    rows: options.SampledRows = options.ROWS,
-    format: options.FormatOption = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    dask: options.Dask = None,
-    report: options.ReportOut = "report.html",
-    save: options.ModelOut = "model.posterity",
-    predictions: compare_options.PredictionsOut = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
-    """Rank models by cross-validation, write a report and save the chosen model."""
-    with outcome.report_errors():
-        from posterity import comparison
-        from posterity.cli import compare as work
-        from posterity.cli import table_input, voice
+@register_request(app, "compare")
+class CompareRequest(options.Cluster, options.TableFile, options.TableColumns, options.TwoClasses):
+    """Rank models by cross-validation, write a report and save the chosen model.
 
-        request = table_input.request_from_parameters(context.params)
-        plan = work.CompareRequest(
-            request,
-            models,
-            budget,
-            folds,
-            report,
-            save,
-            force,
-            prefer=prefer.value,
-            predictions=predictions,
-            flagging=comparison.Flagging(positive, cost),
-        )
-        work.run(plan, voice.OutputPrinter(json))
+    Attributes
+    ----------
+    models : str, optional
+        Comma-separated names listed by 'posterity models', or 'all'. Default: a set that suits the
+        size of the table.
+    prefer : str, default="simple"
+        Model to choose among those that do not differ significantly from the best: the simplest,
+        or the one with the highest log score.
+    gap : str, optional
+        With --time: how far held-out rows are after the rows that models are fitted to, as a number
+        of times, such as 3, or for dates as a length of time, such as 7d or 12h.
+    report : str, default="report.html"
+        File to write the report to.
+    predictions : str, optional
+        File to write the held-out predictions of the chosen model to; format from its extension.
+    """
+
+    models: Annotated[str | None, typer.Option(metavar="NAMES")] = None
+    budget: options.Budget = None
+    prefer: Annotated[Literal["simple", "best"], typer.Option()] = "simple"
+    gap: options.Gap = None
+    folds: options.Folds = 5
+    report: Annotated[str, options.in_files()] = "report.html"
+    save: options.Save = "model.posterity"
+    predictions: Annotated[str | None, options.in_files(metavar="FILE")] = None
+    force: options.Force = False
 
 
-@app.command()
-def fit(
-    context: typer.Context,
-    data: options.Data,
-    target: options.Target,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="A name listed by 'posterity models'. Default: chosen by the number of rows.",
-            metavar="NAME",
-        ),
-    ] = None,
-    time: options.Time = None,
-    group: options.Group = None,
-    blocks: options.Blocks = None,
-    exposure: options.Exposure = None,
-    seed: options.Seed = 0,
-    task: options.TaskOption = None,
-    number: options.Number = None,
-    category: options.Category = None,
-    date: options.Date = None,
-    drop: options.Drop = None,
-    keep: options.Keep = None,
-    exact: options.Exact = None,
-    missing: options.Missing = None,
-    rows: options.SampledRows = options.ROWS,
-    format: options.FormatOption = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    dask: options.Dask = None,
-    save: options.ModelOut = "model.posterity",
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
-    """Fit one model to a table and save it."""
-    with outcome.report_errors():
-        from posterity.cli import fit as work
-        from posterity.cli import table_input, voice
+@register_request(app, "fit")
+class FitRequest(options.Cluster, options.TableFile, options.TableColumns):
+    """Fit one model to a table and save it.
 
-        request = table_input.request_from_parameters(context.params)
-        work.run(work.FitRequest(request, model, save, force), voice.OutputPrinter(json))
+    Attributes
+    ----------
+    model : str, optional
+        A name listed by 'posterity models'. Default: chosen by the number of rows.
+    """
+
+    model: Annotated[str | None, typer.Option(metavar="NAME")] = None
+    save: options.Save = "model.posterity"
+    force: options.Force = False
 
 
-@app.command()
-def predict(
-    model: options.Model,
-    data: options.Data,
-    out: Annotated[
-        str,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Output file; format from its extension; - writes CSV to standard output. With "
-            "--dask, an output folder.",
-        ),
-    ] = "-",
-    quantiles: options.Quantiles = options.LEVELS,
-    prefix: Annotated[
-        str | None,
-        typer.Option(
-            help="Prefix of the new columns. Default: the name of the target.", show_default=False
-        ),
-    ] = None,
-    format: options.FormatOption = None,
-    exposure: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with the exposure of each count, for a model that was fitted with one. "
-            "Default: the column of that name.",
-            metavar="COLUMN",
-            show_default=False,
-        ),
-    ] = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    dask: options.Dask = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
+@register_request(app, "predict")
+class PredictRequest(options.Cluster, options.TableFile, options.SavedModel):
     """Add the predictions of a saved model, with their uncertainty, to the rows of a table.
 
     Every row is predicted, in batches, so the table may be larger than memory.
+
+    Attributes
+    ----------
+    out : str, default="-"
+        Output file; format from its extension; - writes CSV to standard output. With --dask, an
+        output folder.
+    quantiles : tuple of float
+        Levels of the predicted quantiles to add (regression only).
+    prefix : str, optional
+        Prefix of the new columns. Default: the name of the target.
+    exposure : str, optional
+        Column with the exposure of each count, for a model that was fitted with one. Default: the
+        column of that name.
     """
-    levels = parsing.parse_quantile_levels(quantiles)
-    if json and out == "-":
-        raise typer.BadParameter(
-            "--json prints to standard output, so predictions need a file: add --out FILE."
-        )
-    with outcome.report_errors():
-        from posterity.cli import predict as work
-        from posterity.cli import voice
 
-        plan = work.PredictRequest(
-            model, data, out, levels, prefix, format, separator, dask, force, sheet, exposure
-        )
-        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+    stream = "predictions"
+
+    out: Annotated[str, typer.Option("--out", "-o")] = "-"
+    quantiles: Annotated[
+        Any, typer.Option(parser=parsing.parse_quantile_levels, metavar="LEVELS")
+    ] = "0.05,0.25,0.5,0.75,0.95"
+    prefix: Annotated[str | None, typer.Option()] = None
+    exposure: options.Exposure = None
+    force: options.Force = False
 
 
-@app.command()
-def evaluate(
-    model: options.Model,
-    data: options.Data,
-    rows: options.Rows = options.ROWS,
-    format: options.FormatOption = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    seed: options.Seed = 0,
-    cost: compare_options.Cost = None,
-    positive: compare_options.Positive = None,
-    json: options.Json = False,
-) -> None:
+@register_request(app, "evaluate")
+class EvaluateRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
     """Score a saved model on rows with known target values."""
-    with outcome.report_errors():
-        from posterity import comparison
-        from posterity.cli import evaluate as work
-        from posterity.cli import voice
-
-        flagging = comparison.Flagging(positive, cost)
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet, flagging)
-        work.run(plan, voice.OutputPrinter(json))
 
 
-@app.command()
-def report(
-    model: options.Model,
-    data: options.Data,
-    out: Annotated[
-        str, typer.Option("--out", "-o", help="File to write the report to.")
-    ] = "report.html",
-    rows: options.Rows = options.ROWS,
-    format: options.FormatOption = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    seed: options.Seed = 0,
-    cost: compare_options.Cost = None,
-    positive: compare_options.Positive = None,
-    force: options.Force = False,
-    json: options.Json = False,
-) -> None:
-    """Write a report on a saved model, using rows with known target values."""
-    with outcome.report_errors():
-        from posterity import comparison
-        from posterity.cli import evaluate as work
-        from posterity.cli import voice
+@register_request(app, "report")
+class ReportRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
+    """Write a report on a saved model, using rows with known target values.
 
-        flagging = comparison.Flagging(positive, cost)
-        plan = work.EvaluateRequest(model, data, rows, format, separator, seed, sheet, flagging)
-        work.write_report(plan, out, voice.OutputPrinter(json), force=force)
+    Attributes
+    ----------
+    out : str, default="report.html"
+        File to write the report to.
+    """
+
+    out: Annotated[str, typer.Option("--out", "-o")] = "report.html"
+    force: options.Force = False
 
 
-@app.command()
-def inspect(model: options.Model, json: options.Json = False) -> None:
+@register_request(app, "inspect")
+class InspectRequest(options.SavedModel):
     """Show the contents of a model file: parameters, evidence, versions, training rows."""
-    with outcome.report_errors():
-        from posterity.cli import inspect as work
-        from posterity.cli import voice
-
-        work.run(model, voice.OutputPrinter(json))
 
 
-@app.command()
-def models(json: options.Json = False) -> None:
+@register_request(app, "models")
+class ModelsRequest(options.Request):
     """List the available models: their parts, and when to use each."""
-    with outcome.report_errors():
-        from posterity.cli import models as work
-        from posterity.cli import voice
-
-        work.run(voice.OutputPrinter(json))
 
 
-@app.command()
-def demo(
-    task: Annotated[
-        options.Task, typer.Option(help="Predict a number or a class.")
-    ] = options.Task.REGRESSION,
-    folder: Annotated[
-        str, typer.Option(help="Folder for the table, the report and the model.")
-    ] = "posterity-demo",
-    budget: options.Budget = 45.0,
-    folds: options.Folds = 5,
-    seed: options.Seed = 0,
-    json: options.Json = False,
-) -> None:
-    """Compare models on an example table that comes with the package."""
-    with outcome.report_errors():
-        from posterity.cli import demo as work
-        from posterity.cli import voice
+@register_request(app, "demo")
+class DemoRequest(options.Request):
+    """Compare models on an example table that comes with the package.
 
-        work.run(task, folder, voice.OutputPrinter(json), folds=folds, seed=seed, budget=budget)
+    Attributes
+    ----------
+    task : str, default="regression"
+        Predict a number or a class.
+    folder : str, default="posterity-demo"
+        Folder for the table, the report and the model.
+    """
+
+    task: Annotated[Literal["regression", "classification"], typer.Option()] = "regression"
+    folder: Annotated[str, typer.Option()] = "posterity-demo"
+    budget: options.Budget = 45.0
+    folds: options.Folds = 5
+    seed: options.Seed = 0
+
+
+TableRequest: TypeAlias = CompareRequest | FitRequest
+ScoreRequest: TypeAlias = EvaluateRequest | ReportRequest

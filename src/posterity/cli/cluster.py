@@ -1,12 +1,13 @@
 """Connect to the Dask cluster of a command: a local one, or an existing one."""
 
 import contextlib
+import importlib.util
 import logging
 import signal
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import typer
 
@@ -14,10 +15,13 @@ from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 
 LOCAL = "local"
+_ANY_PORT = "127.0.0.1:0"  # that is free
 _PATIENCE = 15  # seconds for a scheduler to answer, and for it to have a worker
 _SAME = ("posterity", "dask", "distributed")  # client and workers need the same version
 _ALIKE = ("numpy", "polars", "scikit-learn", "cloudpickle")  # a difference is only reported
 _SHARE = 0.5  # of the free memory of the workers, for rows that are kept there
+
+Versions: TypeAlias = Mapping[str, str | None]
 
 
 @contextlib.contextmanager
@@ -27,7 +31,8 @@ def connect(address: str, voice: OutputPrinter) -> Iterator[Any]:
     A local cluster is closed at the end of the block, however it ends. An existing one keeps
     running.
     """
-    _refuse_without_dask()
+    if importlib.util.find_spec("distributed") is None:
+        raise typer.BadParameter("Dask is not installed; run pip install 'posterity[dask]'.")
     with (
         _silence_asyncio(),
         _start_local_cluster() if address == LOCAL else _connect_to_scheduler(address) as client,
@@ -45,19 +50,8 @@ def has_room_for(client: Any, n_bytes: int) -> bool:
     """Return whether the workers have room for this many bytes, and as much again to work in."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     limits = [worker["memory_limit"] for worker in workers]
-    if not all(limits):
-        return False
     used = sum(worker["metrics"].get("memory", 0) for worker in workers)
-    return bool(n_bytes < _SHARE * (sum(limits) - used))
-
-
-def _refuse_without_dask() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise typer.BadParameter(
-            "Dask is not installed; run pip install 'posterity[dask]'."
-        ) from None
+    return all(limits) and bool(n_bytes < _SHARE * (sum(limits) - used))
 
 
 @contextlib.contextmanager
@@ -67,10 +61,7 @@ def _start_local_cluster() -> Iterator[Any]:
 
     with _ignore_interruptions():
         cluster = distributed.LocalCluster(
-            processes=True,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",  # any port that is free
-            silence_logs="CRITICAL",
+            threads_per_worker=1, dashboard_address=_ANY_PORT, silence_logs="CRITICAL"
         )
         client = distributed.Client(cluster)
     try:
@@ -148,12 +139,7 @@ def _check_workers(client: Any, address: str, voice: OutputPrinter) -> None:
     voice.say(f"Using {n} Dask worker{'s' * (n > 1)} {where}.")
 
 
-def _compare_versions(
-    worker: str,
-    here: Mapping[str, str | None],
-    there: Mapping[str, str | None],
-    voice: OutputPrinter,
-) -> None:
+def _compare_versions(worker: str, here: Versions, there: Versions, voice: OutputPrinter) -> None:
     if there["posterity"] is None:
         raise typer.BadParameter(
             f"posterity is not installed on the Dask worker {worker}; install posterity "
@@ -174,7 +160,7 @@ def _version_lister() -> Any:
     """Return a function that lists versions where it is called, even without posterity."""
     names = (*_SAME, *_ALIKE)
 
-    def read_versions() -> dict[str, str | None]:  # nested: it travels as code, not by our name
+    def read_versions() -> Versions:  # nested: it travels as code, not by our name
         import platform
         from importlib import metadata
 

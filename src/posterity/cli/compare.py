@@ -5,101 +5,64 @@ import math
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
-from posterity import comparison, persistence, progress, report
-from posterity.cli import amounts, held_out, outputs, scores, table_input, two_classes
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from posterity import comparison, persistence, progress, report, tables
+from posterity.cli import amounts, outputs, scores, table_input
+from posterity.cli.app import CompareRequest
+from posterity.cli.table_input import Table
 from posterity.cli.voice import OutputPrinter
 from posterity.comparison import durations
-
-if TYPE_CHECKING:
-    from posterity.cli import spread_input
-
+from posterity.tables.answers import format_level
 
 _NOTICED = 10.0  # seconds from which a person wants to know before
 _QUIET = 2.0  # seconds between lines of progress at least
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
-Table: TypeAlias = "table_input.TableInMemory | spread_input.DaskTable"
 
-
-@dataclass(frozen=True)
-class CompareRequest:
-    """The models to compare, the time budget, and the output files."""
-
-    request: table_input.TableRequest
-    models: str | None
-    budget: float | None
-    folds: int
-    report: str
-    save: str
-    force: bool
-    prefer: comparison.Preference = "simple"
-    predictions: str | None = None
-    flagging: comparison.Flagging = field(default_factory=comparison.Flagging)
-
-    def command(self) -> str:
-        """Return the exact command that repeats this comparison."""
-        words = ["posterity", "compare", *self.request.words(), "--folds", str(self.folds)]
-        words += ["--models", self.models] if self.models else []
-        words += ["--budget", f"{self.budget:g}s"] if self.budget else []
-        words += ["--prefer", self.prefer] if self.prefer != "simple" else []
-        words += two_classes.list_words(self.flagging)
-        return shlex.join(words)
-
-
-def run(plan: CompareRequest, voice: OutputPrinter) -> None:
+def run(request: CompareRequest, voice: OutputPrinter) -> None:
     """Read the table, compare models, print the verdict, save the winner and write the report."""
-    written = [path for path in (plan.report, plan.save, plan.predictions) if path]
-    for path in written:
-        outputs.check_output_file(path, force=plan.force, inputs=(plan.request.path,))
-    with table_input.open_table(plan.request, voice, folds=plan.folds) as table:
-        found = _compare(plan, table, voice)
+    for path in filter(None, (request.report, request.save, request.predictions)):
+        outputs.check_output_file(path, force=request.force, inputs=(request.data,))
+    with table_input.open_table(request, voice, folds=request.folds) as table:
+        found = _compare(request, table, voice)
     _print_ranking(found, voice)
-    persistence.save(found.winner, plan.save)
-    report.write(plan.report, _build_story(plan, table, found))
-    voice.say("", f"Report written to {plan.report}, model saved to {plan.save}.")
-    if plan.predictions:
-        held_out.write_predictions(plan.predictions, found, table.sample.positions)
-        voice.say(f"Held-out predictions of {found.best.name!r} written to {plan.predictions}.")
-    voice.next("predict", plan.save, plan.request.path, *plan.request.answers())
-    voice.give(_build_json(plan, table, found))
+    persistence.save(found.winner, request.save)
+    story = _build_story(request, table, found)
+    report.write(request.report, story)
+    voice.say("", f"Report written to {request.report}, model saved to {request.save}.")
+    if request.predictions:
+        predictions = _build_predictions(found, table.sample.positions)
+        tables.write_batches(request.predictions, iter([predictions]))
+        voice.say(f"Held-out predictions of {found.best.name!r} written to {request.predictions}.")
+    table_input.suggest_prediction(request, voice)
+    voice.give(_build_json(request, table, found) | {"command": story.command})
 
 
-def _compare(plan: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
-    names = tuple(name.strip() for name in plan.models.split(",")) if plan.models else None
-    seed = plan.request.seed
-    chosen = (*table.baselines(seed), *table.candidates(names, seed))
-    if plan.request.dask is None:
-        voice.say(*_announce_time(plan, table, [one.name for one in chosen]))
-    bar = progress.is_watched() and plan.request.dask is None
-    shown = _show_progress_bar if bar else _print_lines  # workers have bars of their own
-    with shown() as tell:
-        return table.compare_candidates(
-            chosen,
-            folds=plan.folds,
-            seed=seed,
-            budget=plan.budget,
-            report=tell,
-            prefer=plan.prefer,
-            flagging=plan.flagging,
-        )
+def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
+    names = [name.strip() for name in request.models.split(",")] if request.models else None
+    chosen = (*table.baselines(request.seed), *table.candidates(names, request.seed))
+    if request.dask is None:
+        voice.say(*_announce_time(request, table, [one.name for one in chosen]))
+    bar = progress.is_watched() and request.dask is None  # workers have bars of their own
+    how: dict[str, Any] = {"budget": request.budget, "prefer": request.prefer}
+    how["flagging"] = comparison.Flagging(request.positive, request.cost)
+    with progress.make_bar("Comparing") if bar else _print_lines() as tell:
+        return table.compare_candidates(chosen, request, report=tell, **how)
 
 
-def _announce_time(plan: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
+def _announce_time(request: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
     """Yield a sentence that says how long a comparison takes, if a person would notice."""
-    seconds = durations.estimate_seconds(
-        table.schema.task,
-        names,
-        len(table.frame),
-        len(table.schema.inputs),
-        n_classes=len(table.schema.classes),
-        folds=plan.folds,
-    )
-    if _NOTICED < seconds < (plan.budget or math.inf):
+    schema, n_rows = table.schema, len(table.frame)
+    sizes = {"n_classes": len(schema.classes), "folds": request.folds}
+    seconds = durations.estimate_seconds(schema.task, names, n_rows, len(schema.inputs), **sizes)
+    if _NOTICED < seconds < (request.budget or math.inf):
         yield f"This will take about {amounts.round_duration(seconds)}; --budget limits it."
 
 
@@ -123,43 +86,24 @@ def _print_lines() -> Iterator[Any]:
     yield tell
 
 
-@contextmanager
-def _show_progress_bar() -> Iterator[Any]:
-    """Show a progress bar with the current model."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    look = (TextColumn("{task.description:<24}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*look, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
-
-        def tell(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=name)
-
-        yield tell
-
-
 def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     schema = found.schema
-    n_inputs = len(schema.inputs)
-    measured = len(found.best.held_out.y)
+    n_inputs, measured = len(schema.inputs), len(found.best.held_out.y)
     part = f", scored on {measured:,} of them" if measured < found.n_rows else ""
     title = (
         f"Predicting {schema.target} from {n_inputs} column{'s' * (n_inputs > 1)}: "
         f"{found.folds}-fold cross-validation on {found.n_rows:,} rows{part}"
     )
-    heads = scores.column_heads(schema.task)
-    rows = (list(scores.format_cells(one, chosen=one is found.best)) for one in found.results)
-    voice.table(title, heads, rows)
+    stopped = _group_by_reason((one.stopped, one.name) for one in found.results if one.stopped)
+    skipped = _group_by_reason((left.why, left.name) for left in found.skipped)
+    scores.print_scores(title, found.results, voice, found.best)
     voice.say(
-        scores.explain_columns(schema.task),
         *_describe_stack(found),
-        *_list_stopped_models(found),
-        *_list_skipped_models(found),
+        *(f"* compared on fewer rows: {names} ({why})." for why, names in stopped),
+        *(f"Not scored: {names} ({why})." for why, names in skipped),
     )
-    two_classes.print_scores(found.results, voice, chosen=found.best)
-    voice.say("", found.verdict)
-    voice.say(*comparison.describe_gain(found.results, found.best))
+    scores.print_two_classes(found.results, voice, found.best)
+    voice.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
     voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
     voice.say(*comparison.describe_importance(found.importance))
 
@@ -173,68 +117,75 @@ def _describe_stack(found: comparison.Comparison) -> Iterator[str]:
     )
 
 
-def _list_stopped_models(found: comparison.Comparison) -> Iterator[str]:
-    """Return sentences that name the models scored in fewer folds, grouped by reason."""
+def _group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return each reason, without its full stop, and the names of the models that it concerns."""
     names: dict[str, list[str]] = {}
-    for one in found.results:
-        if one.stopped:
-            names.setdefault(one.stopped, []).append(one.name)
-    return (
-        f"* compared on fewer rows: {', '.join(those)} ({why.rstrip('.')})."
-        for why, those in names.items()
-    )
+    for why, name in pairs:
+        names.setdefault(why.rstrip("."), []).append(name)
+    return [(why, ", ".join(those)) for why, those in names.items()]
 
 
-def _list_skipped_models(found: comparison.Comparison) -> Iterator[str]:
-    """Return sentences that name the models without scores, grouped by reason."""
-    names: dict[str, list[str]] = {}
-    for left in found.skipped:
-        names.setdefault(left.why, []).append(left.name)
-    return (f"Not scored: {', '.join(those)} ({why.rstrip('.')})." for why, those in names.items())
-
-
-def _build_story(plan: CompareRequest, table: Table, found: comparison.Comparison) -> report.Story:
+def _build_story(
+    request: CompareRequest, table: Table, found: comparison.Comparison
+) -> report.Story:
     return report.Story(
         title=f"Predicting {found.schema.target}",
-        command=plan.command(),
+        command=shlex.join(["posterity", "compare", *request.list_words()]),
         model=found.winner,
         frame=table.frame,
         held_out=found.best.held_out,
         comparison=found,
-        model_path=plan.save,
-        source=plan.request.path,
-        dask=plan.request.dask,
+        model_path=request.save,
+        source=request.data,
+        dask=request.dask,
         n_rows_in_file=table.sample.n_rows,
         row_numbers=table.sample.positions,
         inferred=table.sentences,
-        notes=() if plan.request.dask is None else (_THROUGH,),
-        seed=plan.request.seed,
+        notes=() if request.dask is None else (_THROUGH,),
+        seed=request.seed,
     )
 
 
-def _build_json(plan: CompareRequest, table: Table, found: comparison.Comparison) -> dict[str, Any]:
+def _build_json(
+    request: CompareRequest, table: Table, found: comparison.Comparison
+) -> dict[str, Any]:
     schema = found.schema
+    same = ("n_rows", "folds", "seed", "seconds", "prefer", "verdict", "scope", "cautions")
     return {
         "target": schema.target,
         "task": schema.task,
         "inputs": {column.name: column.kind for column in schema.inputs},
         "dropped": {column.name: column.why for column in schema.dropped},
         "notes": table.sentences,
-        "n_rows": found.n_rows,
-        "folds": found.folds,
-        "seed": found.seed,
-        "seconds": found.seconds,
+        **{name: getattr(found, name) for name in same},
         "winner": found.best.name,
-        "prefer": found.prefer,
-        "verdict": found.verdict,
         "holdout": found.holdout.kind,
-        "scope": found.scope,
-        "cautions": list(found.cautions),
         "models": [scores.as_json(result) for result in found.results],
         "importance": [dataclasses.asdict(one) for one in found.importance],
         "skipped": {left.name: left.why for left in found.skipped},
-        "report": plan.report,
-        "model": plan.save,
-        "predictions": plan.predictions,
-        "command": plan.command(),
+        "report": request.report,
+        "model": request.save,
+        "predictions": request.predictions,
     }
+
+
+def _build_predictions(
+    found: comparison.Comparison, positions: NDArray[Any] | None
+) -> pl.DataFrame:
+    """Return what the winner predicts for held-out rows; rows and folds are counted from 1."""
+    said, target = found.best.held_out, found.schema.target
+    rows = said.rows if positions is None else np.asarray(positions)[said.rows]
+    folds = np.zeros(len(rows), dtype=int) if said.folds is None else said.folds
+    columns: dict[str, Any] = {"row": rows + 1, "fold": folds + 1}
+    if said.probabilities is None:
+        columns |= {target: said.y, f"{target}_mean": said.mean}
+        quantiles: Any = said.quantiles
+        for level, values in zip(comparison.LEVELS, quantiles.T, strict=True):
+            columns[f"{target}_q{format_level(level)}"] = values
+    else:
+        labels = np.asarray(said.classes, dtype=object)
+        columns[target] = labels[said.y.astype(np.intp)]
+        for label, values in zip(said.classes, said.probabilities.T, strict=True):
+            columns[f"{target}_p_{label}"] = values
+    columns[f"{target}_log_prob"] = said.log_prob
+    return pl.DataFrame(columns)

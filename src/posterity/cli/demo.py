@@ -7,7 +7,8 @@ import typer
 from sklearn import datasets
 
 from posterity import files
-from posterity.cli import compare, table_input
+from posterity.cli import compare
+from posterity.cli.app import CompareRequest, DemoRequest
 from posterity.cli.voice import OutputPrinter
 
 _BLOOD = {
@@ -40,27 +41,26 @@ def load_biopsies() -> tuple[pl.DataFrame, str]:
 TABLES = {"regression": load_patients, "classification": load_biopsies}
 
 
-def run(
-    task: str, folder: str, voice: OutputPrinter, *, folds: int, seed: int, budget: float | None
-) -> None:
+def run(request: DemoRequest, voice: OutputPrinter) -> None:
     """Write the example table to a folder and compare models on it."""
-    place = Path(folder)
+    place = Path(request.folder)
     _make_folder(place)
-    frame, target = TABLES[task]()
-    path = place / f"{task}.csv"
+    frame, target = TABLES[request.task]()
+    path = place / f"{request.task}.csv"
     with files.replace_atomically(path) as file:
         frame.write_csv(file)
-    request = table_input.TableRequest(str(path), target, rows=None, seed=seed)
-    plan = compare.CompareRequest(
-        request=request,
-        models=None,
-        budget=budget,
-        folds=folds,
+    comparison = CompareRequest(
+        data=str(path),
+        target=target,
+        rows=None,
+        budget=request.budget,
+        folds=request.folds,
+        seed=request.seed,
         report=str(place / "report.html"),
         save=str(place / "model.posterity"),
         force=True,
     )
-    compare.run(plan, voice)
+    compare.run(comparison, voice)
 
 
 def _make_folder(place: Path) -> None:

@@ -5,13 +5,14 @@ from dataclasses import asdict
 
 from posterity import persistence
 from posterity.cli import amounts
+from posterity.cli.app import InspectRequest
 from posterity.cli.voice import OutputPrinter
 
 
-def run(path: str, voice: OutputPrinter) -> None:
+def run(request: InspectRequest, voice: OutputPrinter) -> None:
     """Print the manifest of a model file: parameters, evidence, versions and training rows."""
-    told = persistence.describe(path)
-    voice.say(f"{path}: {told.class_name}, {amounts.format_size(told.n_bytes)}")
+    told = persistence.describe(request.model)
+    voice.say(f"{request.model}: {told.class_name}, {amounts.format_size(told.n_bytes)}")
     voice.facts(_list_facts(told))
     voice.say(*told.notes)
     voice.give(asdict(told))

@@ -6,25 +6,22 @@ The list is written by ``make family``, so that it is shown without importing th
 import json
 from importlib import resources
 
+from posterity.cli.app import ModelsRequest
 from posterity.cli.voice import OutputPrinter
 
 _HEADS = ("name", "class", "likelihood / prior / features", "use it for")
 
 
-def run(voice: OutputPrinter) -> None:
+def run(_: ModelsRequest, voice: OutputPrinter) -> None:
     """Print every model, its parts, and when to use it."""
     family = json.loads((resources.files("posterity.cli") / "models.json").read_text("utf-8"))
     for task in ("regression", "classification"):
-        rows = [
-            (
-                m["name"],
-                m["estimator"],
-                f"{m['likelihood']} / {m['prior']} / {m['feature_space']}",
-                m["advice"],
-            )
-            for m in family
-            if m["task"] == task
-        ]
+        rows = [_list_cells(model) for model in family if model["task"] == task]
         voice.table(task, _HEADS, rows, words=4)
     voice.next("compare", "data.csv", "--target", "price", "--models", "all")
     voice.give({"models": family})
+
+
+def _list_cells(model: dict[str, str]) -> tuple[str, ...]:
+    parts = " / ".join(model[part] for part in ("likelihood", "prior", "feature_space"))
+    return model["name"], model["estimator"], parts, model["advice"]

@@ -1,271 +1,215 @@
-"""Arguments and options that several subcommands share."""
+"""Options that several subcommands share: groups of them, which requests inherit.
 
-import enum
-from typing import Annotated
+Options stand in the order of the fields, so those of the last base come first; the random seed and
+``--json`` come last.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_transform
 
 import typer
 
-from posterity.cli import parsing
+from posterity.cli import command, parsing
 
+if TYPE_CHECKING:
+    from posterity.cli.voice import OutputPrinter
 
-class Task(enum.StrEnum):
-    """Whether the target is a number or a class."""
-
-    REGRESSION = "regression"
-    CLASSIFICATION = "classification"
-
-
-class Format(enum.StrEnum):
-    """How a table is stored."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    JSON_LINES = "jsonl"
-    EXCEL = "excel"
-
-
-_TABLE = "Input table"
-_DASK = "Data larger than memory"
-_DEPENDENCE = "Rows that depend on each other"
 FILES = "Files"
+_in_table = partial(typer.Option, rich_help_panel="Input table")
+_in_dependence = partial(typer.Option, rich_help_panel="Rows that depend on each other")
+_of_two_classes = partial(typer.Option, rich_help_panel="Two classes")
+in_files = partial(typer.Option, rich_help_panel=FILES)
 
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="CSV, TSV, Parquet, JSON lines or Excel file, optionally gzipped; - reads standard "
-        "input.",
-        show_default=False,
-        metavar="DATA",
-    ),
-]
-Model = Annotated[
-    str,
-    typer.Argument(help="Model file saved by compare or fit.", show_default=False, metavar="MODEL"),
-]
-Target = Annotated[
-    str, typer.Option("--target", "-t", help="Column to predict.", show_default=False)
-]
-TaskOption = Annotated[
-    Task | None,
-    typer.Option(
-        "--task",
-        help="Predict a number or a class. Default: inferred from the target.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Number = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--number",
-        metavar="COLUMN",
-        help="Read this column as numbers (repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Category = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--category",
-        metavar="COLUMN",
-        help="Read this column as categories (repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Date = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--date",
-        metavar="COLUMN",
-        help="Read this column as dates (repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--drop",
-        metavar="COLUMN",
-        help="Ignore this column (repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="COLUMN",
-        help="Use this column although it looks like an identifier or a copy of the target "
-        "(repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Rows = Annotated[
-    int | None,
-    typer.Option(
-        "--rows",
-        parser=parsing.parse_row_limit,
-        metavar="NUMBER",
-        help="Use at most this many rows, drawn at random, or 'all'.",
-        rich_help_panel=_TABLE,
-    ),
-]
-SampledRows = Annotated[
-    int | None,
-    typer.Option(
-        "--rows",
-        parser=parsing.parse_row_limit,
-        metavar="NUMBER",
-        help="Use at most this many rows, drawn at random, or 'all'. With --dask, models are "
-        "fitted to all rows, and this is the sample from which column types are inferred.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(
-        "--budget",
-        parser=parsing.parse_duration,
-        metavar="TIME",
-        help="Approximate time limit, such as 60s or 2m.",
-    ),
-]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="COLUMN",
-        help="Column of dates or numbers that orders the rows: models are fitted to earlier rows "
-        "and scored on later ones.",
-        rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Group = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        metavar="COLUMN[,COLUMN...]",
-        help="Column with the group of each row, such as a patient: whole groups are held out. A "
-        "group of several columns is a combination of their values.",
-        rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Exposure = Annotated[
-    str | None,
-    typer.Option(
-        "--exposure",
-        metavar="COLUMN",
-        help="Column with the exposure of each count, such as policy years, hours or square "
-        "metres: the rate of events in a unit of it is learned. Only for counts.",
-        rich_help_panel=_TABLE,
-        show_default=False,
-    ),
-]
-Blocks = Annotated[
-    str | None,
-    typer.Option(
-        "--blocks",
-        metavar="X,Y",
-        help="Two columns with the coordinates of each row: whole regions are held out.",
-        rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Exact = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exact",
-        metavar="COLUMN",
-        help="Keep labels of this column, or of the target, apart where they differ only by case "
-        "(repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Gap = Annotated[
-    str | None,
-    typer.Option(
-        "--gap",
-        parser=parsing.parse_gap,
-        metavar="GAP",
-        help="With --time: how far held-out rows are after the rows that models are fitted to, as "
-        "a number of times, such as 3, or for dates as a length of time, such as 7d or 12h.",
-        rich_help_panel=_DEPENDENCE,
-        show_default=False,
-    ),
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing",
-        metavar="WORD",
-        help="Text or number that stands for a missing value (repeatable).",
-        rich_help_panel=_TABLE,
-    ),
-]
-Quantiles = Annotated[
-    str,
-    typer.Option(
-        "--quantiles",
-        metavar="LEVELS",
-        help="Levels of the predicted quantiles to add (regression only).",
-    ),
-]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        help="Format of the file. Default: from its extension or contents.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        "--separator",
-        help="Character that separates cells. Default: detected.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(
-        "--sheet",
-        metavar="NAME",
-        help="Sheet of an Excel file. Default: the first.",
-        rich_help_panel=_TABLE,
-    ),
-]
-Folds = Annotated[int, typer.Option("--folds", min=2, help="Number of cross-validation folds.")]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, help="Random seed; the same seed gives the same results.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Overwrite files that posterity did not write.",
-        rich_help_panel=FILES,
-    ),
+Force = Annotated[bool, in_files("--force", help="Overwrite files that posterity did not write.")]
+Save = Annotated[str, in_files(help="File to save the model to.")]
+Folds = Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")]
+_BUDGET_HELP = "Approximate time limit, such as 60s or 2m."
+Budget = Annotated[
+    float | None, typer.Option(parser=parsing.parse_duration, metavar="TIME", help=_BUDGET_HELP)
 ]
-ReportOut = Annotated[
-    str, typer.Option("--report", help="File to write the report to.", rich_help_panel=FILES)
-]
-ModelOut = Annotated[
-    str, typer.Option("--save", help="File to save the model to.", rich_help_panel=FILES)
-]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Run on a Dask cluster: 'local', or the address tcp://host:port of a scheduler. DATA "
-        "must then be a Parquet file or a folder of Parquet files.",
-        rich_help_panel=_DASK,
-        show_default=False,
-    ),
-]
-ROWS = 100_000
-LEVELS = "0.05,0.25,0.5,0.75,0.95"
+Rows = Annotated[int | None, _in_table(parser=parsing.parse_row_limit, metavar="NUMBER")]
+Exposure = Annotated[str | None, _in_table(metavar="COLUMN")]
+_Columns = Annotated[list[str] | None, _in_table(metavar="COLUMN")]
+Gap = Annotated[str | None, _in_dependence(parser=parsing.parse_gap, metavar="GAP")]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Base class of requests, which are frozen dataclasses, with the option of every command."""
+
+    stream: ClassVar[str] = ""  # what ``--out -`` writes to standard output
+
+    json: Json = False
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def make_printer(self) -> "OutputPrinter":
+        """Return the printer, which leaves standard output to the data if they go there."""
+        from posterity.cli import voice
+
+        aside = bool(self.stream) and getattr(self, "out", None) == "-"
+        if aside and self.json:
+            raise typer.BadParameter(
+                f"--json prints to standard output, so {self.stream} need a file: add --out FILE."
+            )
+        return voice.OutputPrinter(self.json, aside)
+
+    def list_words(self, group: "type[Request] | None" = None) -> Iterator[str]:
+        """Yield the arguments that repeat the request, or a group of its options.
+
+        Options with their default and files to write are left out.
+        """
+        for parameter in command.list_parameters(group or type(self)):
+            value, info = getattr(self, parameter.name), parameter.annotation.__metadata__[0]
+            is_kept = parameter.name != "json" and info.rich_help_panel != FILES
+            if not is_kept or value == parameter.default:
+                continue
+            name = f"--{parameter.name.replace('_', '-')}"
+            for one in value if isinstance(value, list) else [value]:
+                yield from () if isinstance(info, typer.models.ArgumentInfo) else (name,)
+                yield from () if one is True else (parsing.format_value(one),)
+
+
+class SavedModel(Request):
+    """A saved model.
+
+    Attributes
+    ----------
+    model : str
+        Model file saved by compare or fit.
+    """
+
+    model: Annotated[str, typer.Argument(metavar="MODEL")]
+
+
+class TableFile(Request):
+    """A file with a table.
+
+    Attributes
+    ----------
+    data : str
+        CSV, TSV, Parquet, JSON lines or Excel file, optionally gzipped; - reads standard input.
+    format : str, optional
+        Format of the file. Default: from its extension or contents.
+    separator : str, optional
+        Character that separates cells. Default: detected.
+    sheet : str, optional
+        Sheet of an Excel file. Default: the first.
+    """
+
+    data: Annotated[str, typer.Argument(metavar="DATA")]
+    format: Annotated[Literal["csv", "parquet", "jsonl", "excel"] | None, _in_table()] = None
+    separator: Annotated[str | None, _in_table()] = None
+    sheet: Annotated[str | None, _in_table(metavar="NAME")] = None
+
+
+class Cluster(Request):
+    """A Dask cluster.
+
+    Attributes
+    ----------
+    dask : str, optional
+        Run on a Dask cluster: 'local', or the address tcp://host:port of a scheduler. DATA must
+        then be a Parquet file or a folder of Parquet files.
+    """
+
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", rich_help_panel="Data larger than memory")
+    ] = None
+
+
+class TableColumns(Request):
+    """What to learn from a table, and how its columns are read.
+
+    Attributes
+    ----------
+    target : str
+        Column to predict.
+    time : str, optional
+        Column of dates or numbers that orders the rows: models are fitted to earlier rows and
+        scored on later ones.
+    group : str, optional
+        Column with the group of each row, such as a patient: whole groups are held out. A group of
+        several columns is a combination of their values.
+    blocks : str, optional
+        Two columns with the coordinates of each row: whole regions are held out.
+    exposure : str, optional
+        Column with the exposure of each count, such as policy years, hours or square metres: the
+        rate of events in a unit of it is learned. Only for counts.
+    task : str, optional
+        Predict a number or a class. Default: inferred from the target.
+    number : list of str, optional
+        Read this column as numbers (repeatable).
+    category : list of str, optional
+        Read this column as categories (repeatable).
+    date : list of str, optional
+        Read this column as dates (repeatable).
+    drop : list of str, optional
+        Ignore this column (repeatable).
+    keep : list of str, optional
+        Use this column although it looks like an identifier or a copy of the target (repeatable).
+    exact : list of str, optional
+        Keep labels of this column, or of the target, apart where they differ only by case
+        (repeatable).
+    missing : list of str, optional
+        Text or number that stands for a missing value (repeatable).
+    rows : int, optional
+        Use at most this many rows, drawn at random, or 'all'. With --dask, models are fitted to all
+        rows, and this is the sample from which column types are inferred.
+    """
+
+    target: Annotated[str, typer.Option("--target", "-t")]
+    time: Annotated[str | None, _in_dependence(metavar="COLUMN")] = None
+    group: Annotated[str | None, _in_dependence(metavar="COLUMN[,COLUMN...]")] = None
+    blocks: Annotated[str | None, _in_dependence(metavar="X,Y")] = None
+    exposure: Exposure = None
+    task: Annotated[Literal["regression", "classification"] | None, _in_table()] = None
+    number: _Columns = None
+    category: _Columns = None
+    date: _Columns = None
+    drop: _Columns = None
+    keep: _Columns = None
+    exact: _Columns = None
+    missing: Annotated[list[str] | None, _in_table(metavar="WORD")] = None
+    rows: Rows = 100_000
+    seed: Seed = 0
+
+
+class TwoClasses(Request):
+    """What mistakes of a classification into two classes cost.
+
+    Attributes
+    ----------
+    cost : (float, float), optional
+        Costs of the two mistakes, such as 1:20: rows are flagged from the probability on at which
+        that costs less, and the expected cost of each model is shown.
+    positive : str, optional
+        Class whose rows should be flagged, for precision, recall and costs. Default: the second
+        one, such as 1 of 0 and 1, or yes of no and yes.
+    """
+
+    cost: Annotated[Any, _of_two_classes(parser=parsing.parse_cost, metavar="FALSE_ALARM:MISS")] = (
+        None
+    )
+    positive: Annotated[str | None, _of_two_classes(metavar="CLASS")] = None
+
+
+class DrawnRows(Request):
+    """Rows that a saved model is scored on.
+
+    Attributes
+    ----------
+    rows : int, optional
+        Use at most this many rows, drawn at random, or 'all'.
+    """
+
+    rows: Rows = 100_000
+    seed: Seed = 0

@@ -59,3 +59,22 @@ def parse_quantile_levels(text: str) -> tuple[float, ...]:
             f"{text!r} is not a list of levels between 0 and 1, such as 0.05,0.5,0.95."
         )
     return tuple(sorted(set(levels)))
+
+
+def format_value(value: Any) -> str:
+    """Format a value as the text of an option that is parsed to it.
+
+    Examples
+    --------
+    >>> from posterity.cli import parsing
+    >>> [parsing.format_value(value) for value in (None, 90.0, (1.0, 20.0), "town")]
+    ['all', '90', '1:20', 'town']
+    """
+    match value:
+        case None:
+            return "all"
+        case float():
+            return f"{value:.15g}"
+        case tuple():
+            return ":".join(f"{part:.15g}" for part in value)
+    return str(value)

@@ -2,71 +2,59 @@
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from posterity import persistence, progress, tables
-from posterity.cli import outputs
+from posterity.cli import outputs, table_input
+from posterity.cli.app import PredictRequest
+from posterity.cli.options import TableFile
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
 from posterity.tables.answers import UNUSUAL
 
 
-@dataclass(frozen=True)
-class PredictRequest:
-    """The model file, the table, the output, and what to write."""
-
-    model: str
-    path: str
-    out: str
-    quantiles: tuple[float, ...]
-    prefix: str | None
-    format: str | None
-    separator: str | None
-    dask: str | None
-    force: bool
-    sheet: str | None = None
-    exposure: str | None = None
-
-
-def run(plan: PredictRequest, voice: OutputPrinter) -> None:
+def run(request: PredictRequest, voice: OutputPrinter) -> None:
     """Predict in batches, so that the file may be larger than memory."""
-    if plan.dask is not None:
-        _run_on_workers(plan, plan.dask, voice)
+    if request.dask is not None:
+        _run_on_workers(request, voice)
         return
-    if plan.out != "-":
-        outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.path, plan.model))
-    model = _load_for_table(plan)
-    source = tables.open_source(
-        plan.path, format=plan.format, separator=plan.separator, sheet=plan.sheet
-    )
+    out, inputs = request.out, (request.data, request.model)
+    if out != "-":
+        outputs.check_output_file(out, force=request.force, inputs=inputs)
+    model = load_model(request.model, request.exposure)
+    source = table_input.open_source(request)
     voice.say(*source.notes)
-    unusual: list[int] = []
-    n_rows = tables.write_batches(plan.out, _predict_batches(plan, model, source, unusual))
-    voice.say(_describe_output(n_rows, "standard output" if plan.out == "-" else plan.out))
-    if sum(unusual):
-        voice.say(_describe_unusual(sum(unusual), n_rows, _unusual_column(plan, model)))
-    if plan.out != "-":
-        voice.next("evaluate", plan.model, plan.path)
-    voice.give({"rows": n_rows, "out": plan.out, "model": plan.model, "unusual_rows": sum(unusual)})
+    column, unusual = f"{request.prefix or model.schema_.target}{UNUSUAL}", [0]
+    n_rows = tables.write_batches(out, _predict_batches(request, model, source, column, unusual))
+    n = sum(unusual)
+    voice.say(_describe_output(n_rows, "standard output" if out == "-" else out))
+    if n:
+        verb = "row is" if n == 1 else "rows are"
+        voice.say(
+            f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
+            f"predictions may be wrong there; see the column {column!r}."
+        )
+    if out != "-":
+        voice.next("evaluate", request.model, *request.list_words(TableFile))
+    voice.give({"rows": n_rows, "out": out, "model": request.model, "unusual_rows": n})
 
 
-def _run_on_workers(plan: PredictRequest, dask: str, voice: OutputPrinter) -> None:
+def _run_on_workers(request: PredictRequest, voice: OutputPrinter) -> None:
     """Let every worker read, predict and write its own partitions."""
     from posterity.cli import cluster, spread_input
 
-    address = spread_input.check_parquet(dask, plan.path, plan.format, plan.separator)
-    outputs.check_output_folder(plan.out, force=plan.force, inputs=(plan.path,))
-    model = _load_for_table(plan)
-    source = tables.open_partitions(plan.path)
+    address = spread_input.check_parquet(request)
+    outputs.check_output_folder(request.out, force=request.force, inputs=(request.data,))
+    model = load_model(request.model, request.exposure)
+    source = tables.open_partitions(request.data)
     voice.say(*source.notes)
     with cluster.connect(address, voice):
         n_rows, n_files = tables.write_predictions(
-            plan.out, model, source, quantiles=plan.quantiles, prefix=plan.prefix
+            request.out, model, source, quantiles=request.quantiles, prefix=request.prefix
         )
     files = "1 file" if n_files == 1 else f"{n_files:,} files"
-    voice.say(_describe_output(n_rows, f"{files} in {plan.out}"))
-    voice.give({"rows": n_rows, "files": n_files, "out": plan.out, "model": plan.model})
+    voice.say(_describe_output(n_rows, f"{files} in {request.out}"))
+    voice.give({"rows": n_rows, "files": n_files, "out": request.out, "model": request.model})
 
 
 def _describe_output(n_rows: int, where: str) -> str:
@@ -74,54 +62,38 @@ def _describe_output(n_rows: int, where: str) -> str:
     return f"Wrote {rows} to {where}."
 
 
-def _unusual_column(plan: PredictRequest, model: tables.TableModel) -> str:
-    return f"{plan.prefix or model.schema_.target}{UNUSUAL}"
-
-
-def _describe_unusual(n: int, n_rows: int, column: str) -> str:
-    verb = "row is" if n == 1 else "rows are"
-    return (
-        f"{n:,} of {n_rows:,} {verb} far from all rows that the model was fitted to, so its "
-        f"predictions may be wrong there; see the column {column!r}."
-    )
-
-
-def _load_for_table(plan: PredictRequest) -> tables.TableModel:
-    """Load the model, which reads the exposures from the column of the new table."""
-    model = load_model(plan.model)
-    if plan.exposure is None:
-        return model
-    column = model.schema_.exposure
-    if column is None:
-        raise ModelError(
-            f"{plan.model!r} was fitted without an exposure, so its predictions do not depend on "
-            "one: leave out --exposure, or fit a model with it."
-        )
-    column = dataclasses.replace(column, name=plan.exposure)
-    model.schema_ = dataclasses.replace(model.schema_, exposure=column)
-    return model
-
-
-def load_model(path: str) -> tables.TableModel:
-    """Load a model that takes tables; refuse other models with a message."""
+def load_model(path: str, exposure: str | None = None) -> tables.TableModel:
+    """Load a model that takes tables, with another column of exposures; refuse other models."""
     model = persistence.load(path)
     if not isinstance(model, tables.TableModel):
         raise ModelError(
             f"{path!r} contains a {type(model).__name__}, which takes arrays, not tables; use it "
             "in Python with posterity.load, or save one that takes tables with 'posterity fit'."
         )
+    if exposure is not None:
+        if model.schema_.exposure is None:
+            raise ModelError(
+                f"{path!r} was fitted without an exposure, so its predictions do not depend on "
+                "one: leave out --exposure, or fit a model with it."
+            )
+        column = dataclasses.replace(model.schema_.exposure, name=exposure)
+        model.schema_ = dataclasses.replace(model.schema_, exposure=column)
     return model
 
 
 def _predict_batches(
-    plan: PredictRequest, model: tables.TableModel, source: tables.Source, unusual: list[int]
+    request: PredictRequest,
+    model: tables.TableModel,
+    source: tables.Source,
+    column: str,
+    unusual: list[int],
 ) -> Iterator[Any]:
     """Yield batches with predictions, and append the number of unusual rows of each."""
-    n_above, column = 0, _unusual_column(plan, model)
+    n_above = 0
     for batch in progress.track(source.batches(), description="Predicting"):
         try:
             answered = tables.append_predictions(
-                model, batch, quantiles=plan.quantiles, prefix=plan.prefix
+                model, batch, quantiles=request.quantiles, prefix=request.prefix
             )
         except tables.CellError as error:
             raise error.shift_rows(n_above) from None

@@ -1,69 +1,110 @@
-"""Format scores as rows of a printed table and as JSON."""
+"""Print scores as tables and return them as JSON."""
 
 import dataclasses
-from collections.abc import Iterator
+import math
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
-from posterity import comparison
 from posterity.cli import amounts
+from posterity.cli.voice import OutputPrinter
+from posterity.comparison import Result
+from posterity.comparison.flagging import format_with_error
+
+_UNRANKED = ("fit", "size")  # columns that a saved model does not have
+_NOT_SCORES = ("held_out", "two_classes", "warnings", "weights")
+_OF_NUMBERS = (
+    "coverage 90 %: share of rows inside their 90 % interval; calibration error: largest "
+    "difference between a quantile level and the share of rows below that quantile"
+)
+_OF_CLASSES = (
+    "accuracy: share of rows whose most probable class is the observed one; calibration error: "
+    "mean difference between predicted probabilities and observed frequencies"
+)
 
 
-def column_heads(task: str) -> tuple[str, ...]:
-    """Return the column heads of the ranking."""
-    shown = ("RMSE", "coverage 90 %") if task == "regression" else ("accuracy",)
-    return (
-        *("model", "log score", *shown, "calibration error", "log evidence"),
-        *("fit", "predict", "size"),
-    )
-
-
-def explain_columns(task: str, *, ranked: bool = True) -> str:
-    """Explain the columns of the ranking, or of the scores of a single model."""
-    shown = (
-        "coverage 90 %: share of rows inside their 90 % interval; calibration error: largest "
-        "difference between a quantile level and the share of rows below that quantile"
-        if task == "regression"
-        else "accuracy: share of rows whose most probable class is the observed one; calibration "
-        "error: mean difference between predicted probabilities and observed frequencies"
-    )
-    return (
+def print_scores(
+    title: str, results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
+) -> None:
+    """Print the scores of a ranking, or of a saved model if none is chosen, and explain them."""
+    rows = [_format_cells(one, chosen=one is chosen) for one in results]
+    heads = [head for head in rows[0] if chosen or head not in _UNRANKED]
+    voice.table(title, heads, [[row[head] for head in heads] for row in rows])
+    voice.say(
         "log score: mean log probability of the observed value, +- standard error, higher is "
-        f"better; {shown}; predict: time for 1,000 rows"
-        f"{'; in parentheses: baselines; >: the chosen model' if ranked else ''}."
+        f"better; {_OF_CLASSES if results[0].rmse is None else _OF_NUMBERS}; predict: time for "
+        f"1,000 rows{'; in parentheses: baselines; >: the chosen model' if chosen else ''}."
     )
 
 
-def format_cells(result: comparison.Result, *, chosen: bool = False) -> Iterator[str]:
-    """Yield the cells of one row of the ranking, in the order of ``columns``."""
-    yield format_name(result, chosen=chosen)
-    yield f"{result.log_score:.3f} +- {result.standard_error:.3f}"
-    if result.rmse is not None:
-        yield f"{result.rmse:.4g}"
-        yield "" if result.coverage is None else f"{100.0 * result.coverage:.1f} %"
-    else:
-        yield "" if result.accuracy is None else f"{100.0 * result.accuracy:.1f} %"
-    yield f"{result.calibration:.3f}"
-    yield "" if result.log_evidence is None else f"{result.log_evidence:.1f}"
-    yield "" if result.fit_seconds is None else amounts.format_duration(result.fit_seconds)
-    yield amounts.format_duration(result.predict_seconds)
-    yield "" if result.n_bytes is None else amounts.format_size(result.n_bytes)
+def _format_cells(result: Result, *, chosen: bool) -> dict[str, str]:
+    """Return the cells of one row of the ranking by their columns."""
+    fit, size, evidence = result.fit_seconds, result.n_bytes, result.log_evidence
+    numbers = result.rmse is not None
+    return {
+        "model": _format_name(result, chosen=chosen),
+        "log score": f"{result.log_score:.3f} +- {result.standard_error:.3f}",
+        **({"RMSE": f"{result.rmse:.4g}"} if numbers else {}),
+        **({"coverage 90 %": _format_share(result.coverage)} if numbers else {}),
+        **({} if numbers else {"accuracy": _format_share(result.accuracy)}),
+        "calibration error": f"{result.calibration:.3f}",
+        "log evidence": "" if evidence is None else f"{evidence:.1f}",
+        "fit": "" if fit is None else amounts.format_duration(fit),
+        "predict": amounts.format_duration(result.predict_seconds),
+        "size": "" if size is None else amounts.format_size(size),
+    }
 
 
-def format_name(result: comparison.Result, *, chosen: bool = False) -> str:
+def print_two_classes(
+    results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
+) -> None:
+    """Print how well each model flags rows; nothing for numbers and for more classes."""
+    found = results[0].two_classes
+    if found is None:
+        return
+    rows = [_format_two_classes(one, one.two_classes, chosen=one is chosen) for one in results]
+    title = f"Rows flagged as {found.positive} from a probability of {found.threshold:.3g} on"
+    voice.say("")
+    voice.table(title, list(rows[0]), [list(row.values()) for row in rows])
+    other = next(one for one in results[0].held_out.classes if one != found.positive)
+    costs = "; cost per row: mean cost of mistakes, +- standard error, lower is better"
+    voice.say(
+        "Brier score: mean squared error of the probability, lower is better; precision: share of "
+        f"the flagged rows whose class is {found.positive}; recall: share of the rows of class "
+        f"{found.positive} that are flagged; ROC area: probability that a row of class "
+        f"{found.positive} is ranked above one of class {other}; flagged: share of all rows"
+        f"{'' if found.expected_cost is None else costs}. Use --positive {shlex.quote(other)} to "
+        "flag the other class."
+    )
+
+
+def _format_two_classes(result: Result, found: Any, *, chosen: bool) -> dict[str, str]:
+    """Return the cells of one row of the table of two classes by their columns."""
+    cost = found.expected_cost
+    return {
+        "model": _format_name(result, chosen=chosen),
+        "Brier score": f"{found.brier:.3f}",
+        "precision": _format_share(found.precision),
+        "recall": _format_share(found.recall),
+        "ROC area": "" if math.isnan(found.roc_area) else f"{found.roc_area:.3f}",
+        "flagged": _format_share(found.flagged),
+        **({} if cost is None else {"cost per row": format_with_error(cost, found.cost_error)}),
+    }
+
+
+def _format_name(result: Result, *, chosen: bool) -> str:
     """Return the name of a model with its marks."""
     name = f"({result.name})" if result.baseline else result.name
     return f"{'> ' if chosen else ''}{name}{'*' if result.stopped else ''}"
 
 
-def as_json(result: comparison.Result) -> dict[str, Any]:
+def _format_share(share: float | None) -> str:
+    return "" if share is None or math.isnan(share) else f"{100.0 * share:.1f} %"
+
+
+def as_json(result: Result) -> dict[str, Any]:
     """Return the scores of a result as a dictionary, without its rows."""
-    names = (
-        *("name", "code", "baseline", "log_score", "standard_error", "behind", "behind_error"),
-        *("rmse", "accuracy", "coverage", "calibration", "log_evidence"),
-        *("fit_seconds", "predict_seconds", "n_bytes"),
-        *("folds", "stopped", "probability_best"),
-    )
-    scores = {name: getattr(result, name) for name in names}
+    scores = {name: value for name, value in vars(result).items() if name not in _NOT_SCORES}
     if result.two_classes is not None:
         scores |= dataclasses.asdict(result.two_classes)
     return scores | ({"weights": dict(result.weights)} if result.weights else {})

@@ -2,92 +2,29 @@
 
 import contextlib
 import pathlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
-import polars as pl
 import typer
 
-from posterity import comparison, tables
+from posterity import tables
 from posterity.cli import amounts, cluster, table_input
+from posterity.cli.app import PredictRequest, TableRequest
 from posterity.cli.voice import OutputPrinter
 
 _TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 
-@dataclass(frozen=True, eq=False)
-class DaskTable:
-    """All rows on the workers, a sample of them here, and the inferred schema."""
-
-    sample: tables.Sample
-    rows: tables.SpreadRows
-    sentences: tuple[str, ...]
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """Rows of the sample."""
-        return self.sample.frame
-
-    @property
-    def schema(self) -> tables.Schema:
-        """Schema of the table, with the classes of all rows."""
-        return self.rows.schema
-
-    def candidates(
-        self, names: Sequence[str] | None, seed: int
-    ) -> tuple[comparison.Candidate, ...]:
-        """Return the named models, or the default ones that workers can fit."""
-        return table_input.choose_candidates(
-            self.schema, self.rows.n_rows, names=names, seed=seed, on_dask=True
-        )
-
-    def baselines(self, seed: int) -> tuple[comparison.Candidate, ...]:
-        """Return the baselines that workers can fit."""
-        return comparison.baselines(self.schema.task, seed=seed, on_dask=True)
-
-    def first_choice(self) -> str:
-        """Return the name of the default model, which needs few passes over the rows."""
-        return "linear"
-
-    def fit_candidate(self, candidate: comparison.Candidate) -> tables.TableModel:
-        """Fit a candidate to all rows on the workers."""
-        return self.rows.fit_estimator(candidate.estimator)
-
-    def compare_candidates(
-        self,
-        candidates: Sequence[comparison.Candidate],
-        *,
-        folds: int,
-        seed: int,
-        budget: float | None,
-        report: Any,
-        prefer: comparison.Preference = "simple",
-        flagging: comparison.Flagging | None = None,
-    ) -> comparison.Comparison:
-        """Fit each candidate to all rows outside a fold and score it on the sample inside."""
-        return comparison.compare_on_dask(
-            self.rows,
-            self.sample,
-            candidates,
-            budget=budget,
-            report=report,
-            prefer=prefer,
-            flagging=flagging,
-        )
-
-
 @contextlib.contextmanager
 def open_on_cluster(
-    request: table_input.TableRequest, voice: OutputPrinter, *, folds: int = 1
-) -> Iterator[DaskTable]:
+    request: TableRequest, voice: OutputPrinter, *, folds: int = 1
+) -> Iterator[table_input.Table]:
     """Connect to the cluster, sample the table, infer its schema and print it."""
-    address = check_parquet(request.dask, request.path, request.format, request.separator)
+    address = check_parquet(request)
     if request.exposure is not None:
         raise typer.BadParameter(
             "--exposure needs the table in memory: leave out --dask, with fewer --rows if needed."
         )
-    source = tables.open_partitions(request.path)
+    source = tables.open_partitions(request.data)
     with cluster.connect(address, voice) as client:
         sample = source.sample(request.rows, seed=request.seed)
         try:
@@ -106,25 +43,23 @@ def open_on_cluster(
         voice.say(*sentences)
         if cluster.has_room_for(client, rows.n_bytes):
             rows = rows.persist()
-            voice.say(
-                f"The encoded rows take {amounts.format_size(rows.n_bytes)} and are kept in the "
-                "memory of "
-                "the workers."
-            )
+            size = amounts.format_size(rows.n_bytes)
+            voice.say(f"The encoded rows take {size} and are kept in the memory of the workers.")
         voice.say("")
-        yield DaskTable(sample, rows, sentences)
+        yield table_input.Table(sample, rows.schema, sentences, rows)
 
 
-def check_parquet(address: str | None, path: str, format: str | None, separator: str | None) -> str:
-    """Return the address; refuse data that workers cannot read in parts."""
-    assert address is not None
+def check_parquet(request: TableRequest | PredictRequest) -> str:
+    """Return the address of the cluster; refuse data that workers cannot read in parts."""
+    assert request.dask is not None
+    path, format = request.data, request.format
     named = format is None and pathlib.PurePath(path).suffix.lower() in _TEXT
-    if path == "-" or named or format not in (None, "parquet") or separator is not None:
+    if path == "-" or named or format not in (None, "parquet") or request.separator is not None:
         raise typer.BadParameter(
             "--dask needs a Parquet file or a folder of Parquet files, which workers can read in "
             "parts; save the table as Parquet."
         )
-    return address
+    return request.dask
 
 
 def _describe_size(

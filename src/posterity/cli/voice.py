@@ -48,10 +48,9 @@ class OutputPrinter:
 
     def say(self, *sentences: str) -> None:
         """Print sentences verbatim: text from a file is never interpreted as markup."""
-        if not self.machine:
-            console = self._console()
-            for sentence in sentences:
-                console.print(Text(sentence), highlight=False, soft_wrap=not console.is_terminal)
+        console = self._console()
+        for sentence in sentences:
+            console.print(Text(sentence), highlight=False, soft_wrap=not console.is_terminal)
 
     def table(
         self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
@@ -60,8 +59,6 @@ class OutputPrinter:
 
         Numbers are never truncated: columns that do not fit the terminal are omitted.
         """
-        if self.machine:
-            return
         console, body = self._console(), [list(row) for row in rows]
         shown = len(columns)
         heads = _stack_heads(columns, body)
@@ -81,8 +78,6 @@ class OutputPrinter:
 
     def facts(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print pairs of a name and its value in two columns."""
-        if self.machine:
-            return
         out = Table.grid(padding=(0, 2))
         for name, fact in pairs:
             out.add_row(Text(name), Text(fact))
@@ -90,9 +85,8 @@ class OutputPrinter:
 
     def next(self, *words: str) -> None:
         """Print the command to run next, on one line that can be copied."""
-        if not self.machine:
-            line = Text(f"\nNext: {shlex.join([command_name(sys.argv[0]), *words])}")
-            self._console().print(line, highlight=False, soft_wrap=True)
+        line = Text(f"\nNext: {shlex.join([command_name(sys.argv[0]), *words])}")
+        self._console().print(line, highlight=False, soft_wrap=True)
 
     def give(self, answer: Mapping[str, Any]) -> None:
         """Print the answer as JSON, if JSON was asked for."""
@@ -104,9 +98,10 @@ class OutputPrinter:
             sys.stdout.flush()  # a closed pipe is noticed here, not when Python exits
 
     def _console(self) -> Console:
-        console = _Console(stderr=self.aside)
+        how: dict[str, Any] = {"stderr": self.aside, "quiet": self.machine}
+        console = _Console(**how)
         # A file or a pipe has no width limit.
-        return console if console.is_terminal else _Console(stderr=self.aside, width=_UNBOUND)
+        return console if console.is_terminal else _Console(**how, width=_UNBOUND)
 
 
 def _stack_heads(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

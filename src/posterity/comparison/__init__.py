@@ -14,6 +14,7 @@ from posterity.comparison.family import family
 from posterity.comparison.flagging import Flagging
 from posterity.comparison.holdout import Dependence, Holdout
 from posterity.comparison.importance import describe_importance, importance
+from posterity.comparison.lagged import LaggedRegressor
 from posterity.comparison.members import Member
 from posterity.comparison.results import (
     LEVELS,
@@ -26,6 +27,7 @@ from posterity.comparison.results import (
     TwoClassScores,
 )
 from posterity.comparison.spread import compare_on_dask
+from posterity.comparison.stacking import StackedClassifier, StackedRegressor
 from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import describe_gain, verdict
 
@@ -38,10 +40,13 @@ __all__ = [
     "HeldOut",
     "Holdout",
     "Importance",
+    "LaggedRegressor",
     "Member",
     "Preference",
     "Result",
     "Skipped",
+    "StackedClassifier",
+    "StackedRegressor",
     "TwoClassScores",
     "baselines",
     "candidates",

@@ -112,7 +112,7 @@ def compare(
         lambda one: tables.TableModel(one.estimator, schema, one.view).fit(table),
         holdout,
         holdout.describe_scope(table, schema, found),
-        (*(one.sentence for one in found), *_describe_copies(parts)),
+        tuple(one.sentence for one in found),
         asked,
     )
     return rank_candidates(ground, candidates, clock, seed=seed, report=report, prefer=prefer)
@@ -137,7 +137,7 @@ class ComparisonTask:
     fitted: Callable[[Candidate], tables.TableModel]
     holdout: Holdout = field(default_factory=Holdout)
     scope: str = ""
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()  # of rows that seem to depend on each other
     flagging: Flagging = field(default_factory=Flagging)
 
 
@@ -192,7 +192,7 @@ def rank_candidates(
         importance=_rank_winner_inputs(by_name[chosen.name], parts, clock, seed),
         holdout=ground.holdout,
         scope=ground.scope,
-        cautions=ground.cautions,
+        cautions=(*ground.cautions, *_describe_copies(parts)),
         chosen=chosen.name,
         prefer=prefer,
     )

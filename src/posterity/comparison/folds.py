@@ -7,7 +7,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -42,7 +41,7 @@ class Fold:
     blocks: tuple[tuple[str, slice], ...]  # each input, and the columns that encode it
     clusters: NDArray[np.intp] | None = None  # of the test rows that depend on each other
     groups: tuple[Array, Array] | None = None  # numbers of the training and test rows' groups
-    together: NDArray[np.intp] | None = None  # equal for training rows of the same group
+    together: NDArray[np.intp] | None = None  # equal for training rows of one group or region
     exposed: bool = False  # the last columns are the exposures of the counts
     with_missing: "Fold | None" = (
         None  # the same rows with missing numbers as nan, if there are any
@@ -108,6 +107,7 @@ def split_table(frame: pl.DataFrame, schema: tables.Schema, holdout: Holdout) ->
             y_all,
             (present[train], present[test]),
             None if clusters is None else clusters[test],
+            clusters[train] if clusters is not None and holdout.kind == "blocks" else None,
         )
         for train, test in parts
     )
@@ -183,14 +183,6 @@ def _name_columns(names: tuple[str, ...]) -> str:
     return f"Column {joined}" if len(names) == 1 else f"The combination of {joined}"
 
 
-def assign_regions(coordinates: Array, holdout: Holdout) -> NDArray[np.intp]:
-    """Return the region of each row: clusters of the standardised coordinates."""
-    scale = np.std(coordinates, axis=0)
-    places = (coordinates - np.mean(coordinates, axis=0)) / np.where(scale > 0.0, scale, 1.0)
-    n_cells = min(_CELLS * holdout.folds, len(np.unique(places, axis=0)))
-    return KMeans(n_cells, n_init=1, random_state=holdout.seed).fit_predict(places)
-
-
 def _split_by_holdout(
     rows: pl.DataFrame,
     y: NDArray[Any],
@@ -209,12 +201,12 @@ def _split_by_holdout(
     if holdout.kind == "groups":
         clusters = roles.number_groups(rows, holdout.columns)
         return split_groups(clusters, y, holdout, stratified=stratified), clusters
-    kinds = {column.name: column for column in schema.inputs}
-    values = np.column_stack([roles.read_positions(rows, kinds[c]) for c in holdout.columns])
     if holdout.kind == "blocks":
-        clusters = assign_regions(values, holdout)
+        n_regions = _CELLS * holdout.folds
+        clusters = roles.number_regions(rows, schema, holdout.columns, n_regions, holdout.seed)
         return split_groups(clusters, y, holdout, stratified=stratified), clusters
-    splits = split_times(values[:, 0], holdout)
+    (column,) = (one for one in schema.inputs if one.name in holdout.columns)
+    splits = split_times(roles.read_positions(rows, column), holdout)
     windows = np.zeros(len(y), dtype=np.intp)
     for number, (_, test) in enumerate(splits):
         windows[test] = number
@@ -252,12 +244,13 @@ def _encode_fold(
     y: NDArray[Any],
     split: Split,
     clusters: NDArray[np.intp] | None,
+    regions: NDArray[np.intp] | None,
 ) -> Fold:
     """Encode the training and test rows of one fold, also with missing numbers as such."""
-    kept = None
+    kept, rows = None, (frame, schema, y, split, clusters, regions)
     if any(column.kind == "number" and column.n_missing for column in schema.inputs):
-        kept = _encode_rows(frame, schema, y, split, clusters, keep_missing=True)
-    fold = _encode_rows(frame, schema, y, split, clusters, keep_missing=False)
+        kept = _encode_rows(*rows, keep_missing=True)
+    fold = _encode_rows(*rows, keep_missing=False)
     return replace(fold, with_missing=kept)
 
 
@@ -267,6 +260,7 @@ def _encode_rows(
     y: NDArray[Any],
     split: Split,
     clusters: NDArray[np.intp] | None,
+    regions: NDArray[np.intp] | None,
     *,
     keep_missing: bool,
 ) -> Fold:
@@ -283,7 +277,7 @@ def _encode_rows(
         encoder.blocks(),
         clusters,
         _encode_groups(train, test, schema.groups),
-        roles.number_groups(train, schema.groups) if schema.groups else None,
+        roles.number_groups(train, schema.groups) if schema.groups else regions,
         exposed=schema.exposure is not None,
     )
 

@@ -36,10 +36,10 @@ class LaggedRegressor(regression.Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.comparison.lagged import LaggedRegressor
+    >>> from posterity import comparison
     >>> t = np.arange(110.0)[:, None]
     >>> y = np.random.default_rng(0).normal(size=110).cumsum()
-    >>> model = LaggedRegressor().fit(t[:100], y[:100])
+    >>> model = comparison.LaggedRegressor().fit(t[:100], y[:100])
     >>> std = model.predict_dist(t[100:]).standard_deviation()
     >>> bool(std[0] < 1.2 < 2.0 < std[7])
     True

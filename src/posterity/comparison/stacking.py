@@ -12,10 +12,12 @@ from posterity import classification, distributions, regression, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.comparison.members import View
+from posterity.constructors import declare_parameters, field
 
 Estimators = tuple[tuple[str, Any], ...]
 
 
+@declare_parameters
 class StackedRegressor(regression.Regressor):
     """Average the predictive distributions of several regressors with given weights.
 
@@ -33,19 +35,23 @@ class StackedRegressor(regression.Regressor):
     ----------
     estimators_ : tuple of regressor
         Fitted models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import comparison, regression
+    >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    >>> line = regression.LinearRegression()
+    >>> model = comparison.StackedRegressor((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
+    >>> model.predict([[2.5]]).round(3)
+    array([2.5])
     """
 
-    estimators_: tuple[Any, ...]
+    estimators: Estimators = field(kw_only=False)
+    weights: tuple[float, ...] = field(kw_only=False)
+    views: tuple[View, ...] | None = field(default=None, kw_only=False)
 
-    def __init__(
-        self,
-        estimators: Estimators,
-        weights: tuple[float, ...],
-        views: tuple[View, ...] | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.views = views
+    estimators_: tuple[Any, ...] = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values are taken if all models take them."""
@@ -64,6 +70,7 @@ class StackedRegressor(regression.Regressor):
         return mix_distributions(dists, self.weights)
 
 
+@declare_parameters
 class StackedClassifier(classification.Classifier):
     """Average the class probabilities of several classifiers with given weights.
 
@@ -81,19 +88,23 @@ class StackedClassifier(classification.Classifier):
     ----------
     estimators_ : tuple of classifier
         Fitted models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import classification, comparison
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    >>> line = classification.BayesianLogisticRegression()
+    >>> model = comparison.StackedClassifier((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
+    >>> model.predict([[-3.0], [3.0]])
+    array([0, 1])
     """
 
-    estimators_: tuple[Any, ...]
+    estimators: Estimators = field(kw_only=False)
+    weights: tuple[float, ...] = field(kw_only=False)
+    views: tuple[View, ...] | None = field(default=None, kw_only=False)
 
-    def __init__(
-        self,
-        estimators: Estimators,
-        weights: tuple[float, ...],
-        views: tuple[View, ...] | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.views = views
+    estimators_: tuple[Any, ...] = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that missing values are taken if all models take them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from posterity import distributions, vision
+from posterity import distributions
 from posterity.arrays import Array
-from posterity.displays import detection_curve
 from posterity.displays.decision_surface import ProbabilisticClassifier
 from posterity.displays.mean_surface import DistributionRegressor
 from posterity.displays.style import COLORS, axes_or_new
@@ -96,35 +94,6 @@ class ReliabilityDisplay:
         lower, upper = _band(predicted, counts, coverage)
         observed = np.bincount(bins, outcome) / counts
         return cls(predicted, observed, lower, upper, counts, coverage, event)
-
-    @classmethod
-    def from_detections(
-        cls,
-        found: Sequence[vision.Detections],
-        objects: Sequence[ArrayLike],
-        *,
-        overlap: float = 0.4,
-        n_bins: int = 10,
-        coverage: float = 0.9,
-    ) -> ReliabilityDisplay:
-        """Check the probabilities of boxes in images whose objects are known.
-
-        Parameters
-        ----------
-        found : sequence of Detections
-            All boxes of each image, with their probabilities.
-        objects : sequence of arrays of shape (m, 4)
-            Known boxes of each image: left, top, right, bottom.
-        overlap : float, default=0.4
-            Least intersection over union of a box with an object that it finds. Each object is
-            found once, by its most probable box.
-        n_bins, coverage
-            As in :meth:`from_predictions`.
-        """
-        right, _ = detection_curve.match_detections(found, objects, overlap)
-        probability = np.concatenate([some.probability for some in found])
-        options: dict[str, Any] = {"n_bins": n_bins, "coverage": coverage}
-        return cls.from_predictions(right, probability, event="a right box", **options)
 
     @classmethod
     def from_distribution(

@@ -5,9 +5,11 @@ from numpy.typing import ArrayLike
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
 
 
+@declare_parameters
 class Arctan(base.Features):
     """``z = arctan(slope (x - offset))``, with several ``offsets`` along each column.  [P8 8.23]
 
@@ -40,16 +42,9 @@ class Arctan(base.Features):
     array(['arctan(x0 - 0)', 'arctan(x0 - 1)'], dtype=object)
     """
 
-    def __init__(
-        self,
-        n_offsets: int = 7,
-        *,
-        offsets: str | ArrayLike = "quantile",
-        slope: float | ArrayLike | None = None,
-    ) -> None:
-        self.n_offsets = n_offsets
-        self.offsets = offsets
-        self.slope = slope
+    n_offsets: int = field(default=7, kw_only=False)
+    offsets: str | ArrayLike = "quantile"
+    slope: float | ArrayLike | None = None
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         n = validation.check_count(self.n_offsets, "n_offsets")

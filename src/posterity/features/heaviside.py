@@ -5,9 +5,11 @@ from numpy.typing import ArrayLike
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
 
 
+@declare_parameters
 class Heaviside(base.Features):
     """z = 1 where x >= threshold, else 0, several thresholds along each column.  [P9 Sec 9.3]
 
@@ -37,9 +39,8 @@ class Heaviside(base.Features):
     array(['x0>=0.5', 'x0>=1.5', 'x0>=2.5'], dtype=object)
     """
 
-    def __init__(self, n_steps: int = 10, *, thresholds: str | ArrayLike = "quantile") -> None:
-        self.n_steps = n_steps
-        self.thresholds = thresholds
+    n_steps: int = field(default=10, kw_only=False)
+    thresholds: str | ArrayLike = "quantile"
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         n = validation.check_count(self.n_steps, "n_steps")

@@ -7,12 +7,14 @@ import numpy as np
 
 from posterity import kernels, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
 
 Kernel: TypeAlias = Callable[[Array, Array], Array]
 """k(X, Z): the matrix (N, M) of similarities of the rows of X and the rows of Z."""
 
 
+@declare_parameters
 class KernelColumns(Features):
     """z = k(x, x_n) for every training row x_n.  [P8 8.41]
 
@@ -40,15 +42,20 @@ class KernelColumns(Features):
     array([[3., 7.]])
     """
 
-    def __init__(self, kernel: str | Kernel = "linear") -> None:
-        self.kernel = kernel
+    kernel: str | Kernel = field(default="linear", kw_only=False)
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         function = self._function()
         if function is _linear:
             validation.check_powers(X, power=4)  # its columns are products, and are squared
-        self.kernel_ = function.start(X) if isinstance(function, kernels.Kernel) else function
+        set_up = function.start(X) if isinstance(function, kernels.Kernel) else function
+        self._kernel = None if function is _linear else set_up
         self.X_train_ = X.copy()
+
+    @property
+    def kernel_(self) -> Kernel:
+        """Kernel with all parameters set."""
+        return _linear if self._kernel is None else self._kernel
 
     def _columns(self, X: Array) -> Array:
         K = self.kernel_(X, self.X_train_)

@@ -17,6 +17,7 @@ from scipy.spatial.distance import cdist
 
 from posterity import arrays, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
 
 Pullback: TypeAlias = Callable[[Array], Array]
@@ -28,6 +29,7 @@ _CENTER_SPREAD = 2.0  # prior standard deviation of centres: a unit may lie outs
 _LOG_WIDTH_SPREAD = 1.0
 
 
+@declare_parameters
 class LearnedFeatures(base.Features):
     """M units with P parameters in total: ``theta``, a flat array.
 
@@ -35,10 +37,9 @@ class LearnedFeatures(base.Features):
     ``standardise(X)``.
     """
 
-    def __init__(self, n_units: int = 5, *, n_restarts: int = 4, random_state: Any = None) -> None:
-        self.n_units = n_units
-        self.n_restarts = n_restarts
-        self.random_state = random_state
+    n_units: int = field(default=5, kw_only=False)
+    n_restarts: int = 4
+    random_state: Any = None
 
     @abc.abstractmethod
     def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:

@@ -7,10 +7,12 @@ import numpy as np
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
 from posterity.linalg import double_double
 
 
+@declare_parameters
 class Polynomial(Features):
     """Products of powers of the inputs up to a total degree.  [P8 8.18]
 
@@ -38,9 +40,8 @@ class Polynomial(Features):
     array(['age', 'age^2', 'age^3'], dtype=object)
     """
 
-    def __init__(self, degree: int = 2, *, interactions: bool = True) -> None:
-        self.degree = degree
-        self.interactions = interactions
+    degree: int = field(default=2, kw_only=False)
+    interactions: bool = True
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         D = X.shape[1]

@@ -9,9 +9,11 @@ from sklearn.utils import check_random_state
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
 
 
+@declare_parameters
 class Radial(base.Features):
     """z = exp(-r^2 / 2), r the distance to a centre in units of the length scale.  [P8 8.22]
 
@@ -49,20 +51,12 @@ class Radial(base.Features):
     array(['radial(x0, 0)', 'radial(x0, 1)'], dtype=object)
     """
 
-    columns_: NDArray[np.intp] | None
+    n_centers: int = field(default=10, kw_only=False)
+    centers: str | ArrayLike = "quantile"
+    length_scale: float | ArrayLike | None = None
+    random_state: int | RandomState | None = None
 
-    def __init__(
-        self,
-        n_centers: int = 10,
-        *,
-        centers: str | ArrayLike = "quantile",
-        length_scale: float | ArrayLike | None = None,
-        random_state: int | RandomState | None = None,
-    ) -> None:
-        self.n_centers = n_centers
-        self.centers = centers
-        self.length_scale = length_scale
-        self.random_state = random_state
+    columns_: NDArray[np.intp] | None = field(init=False)
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         n = validation.check_count(self.n_centers, "n_centers")

@@ -32,8 +32,8 @@ def make_mean_prior(
 ) -> Kernel | None:
     """The kernel of an intercept of this variance, the targets', and of slopes to match.
 
-    A slope of one standard deviation of the function over one of x is worth as much as the offset
-    (docs/decisions/0002). Centre and spread of x count each row by its weight.
+    A slope of one standard deviation of the function over one of x is worth as much as the offset,
+    one row. Centre and spread of x count each row by its weight.
     """
     if mean not in MEANS:
         raise ValueError(f"mean={mean!r} must be one of {', '.join(map(repr, MEANS))}.")

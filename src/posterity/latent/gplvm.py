@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.gplvm import LatentPlan, Placed, compute_widening, fit_latent_points
 from posterity.latent import lazy_forms, motion, transformer
 from posterity.latent.fitted import FittedGPLVM
@@ -22,6 +23,7 @@ _LEAST_ROWS = 3
 
 
 @models.transform_lazily(lazy_forms.POINTS_WITHOUT_MOTION)
+@declare_parameters
 class GPLVM(transformer.KernelTransformer):
     """Few unknown coordinates of each row, of which every column is a smooth function.
 
@@ -109,6 +111,19 @@ class GPLVM(transformer.KernelTransformer):
     True
     """
 
+    n_components: int = field(default=2, kw_only=False)
+    kernel: Any = field(default=None, kw_only=False)
+    noise_variance: float | None = field(default=None, kw_only=False)
+    inference: str = "map"
+    inducing_points: int | None = None
+    back_constraints: Any = False
+    dynamics: Any = None
+    standardize: bool = False
+    n_restarts: int = 0
+    max_iter: int = 1000
+    n_jobs: int | None = None
+    random_state: Any = 0
+
     card = ModelCard(
         likelihood="normal",
         prior="normal, over functions and their inputs",
@@ -119,7 +134,7 @@ class GPLVM(transformer.KernelTransformer):
     )
 
     _kernel_parameters = ("kernel", "dynamics", "back_constraints")
-    _fitted: FittedGPLVM
+    _fitted: FittedGPLVM = field(init=False)
 
     embedding_ = models.FittedAttribute("model.X")
     embedding_variance_ = models.FittedAttribute()
@@ -134,35 +149,6 @@ class GPLVM(transformer.KernelTransformer):
     n_iter_ = models.FittedAttribute("model.optimum.n_iter")
     stop_reason_ = models.FittedAttribute("model.optimum.stop_reason")
     at_bounds_ = models.FittedAttribute()
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        kernel: Any = None,
-        noise_variance: float | None = None,
-        *,
-        inference: str = "map",
-        inducing_points: int | None = None,
-        back_constraints: Any = False,
-        dynamics: Any = None,
-        standardize: bool = False,
-        n_restarts: int = 0,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.noise_variance = noise_variance
-        self.inference = inference
-        self.inducing_points = inducing_points
-        self.back_constraints = back_constraints
-        self.dynamics = dynamics
-        self.standardize = standardize
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     @validation.restore_on_error
     def fit(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.gplvm import (
     Descent,
     HierarchyPlan,
@@ -32,6 +33,7 @@ _ROOT_KERNEL = kernels.RBF()
 
 
 @models.transform_lazily(lazy_forms.POINTS_WITHOUT_PATHS)
+@declare_parameters
 class HierarchicalGPLVM(transformer.KernelTransformer):
     """Parts that move each in their own way, and what they have in common.
 
@@ -112,6 +114,18 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     True
     """
 
+    parts: Any = field(default=None, kw_only=False)
+    n_components: int = field(default=2, kw_only=False)
+    root_components: int = field(default=2, kw_only=False)
+    kernel: Any = None
+    root_kernel: Any = None
+    noise_variance: float | None = None
+    node_noise: float = 1e-3
+    dynamics: Any = None
+    standardize: bool = False
+    max_iter: int = 1000
+    random_state: Any = 0
+
     card = ModelCard(
         likelihood="normal",
         prior="processes over processes",
@@ -122,7 +136,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     )
 
     _kernel_parameters = ("kernel", "root_kernel", "dynamics")
-    _fitted: FittedHierarchy
+    _fitted: FittedHierarchy = field(init=False)
 
     embedding_ = models.FittedAttribute()
     part_embeddings_ = models.FittedAttribute()
@@ -135,33 +149,6 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     n_iter_ = models.FittedAttribute()
     stop_reason_ = models.FittedAttribute()
     at_bounds_ = models.FittedAttribute()
-
-    def __init__(
-        self,
-        parts: Any = None,
-        n_components: int = 2,
-        root_components: int = 2,
-        *,
-        kernel: Any = None,
-        root_kernel: Any = None,
-        noise_variance: float | None = None,
-        node_noise: float = 1e-3,
-        dynamics: Any = None,
-        standardize: bool = False,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.parts = parts
-        self.n_components = n_components
-        self.root_components = root_components
-        self.kernel = kernel
-        self.root_kernel = root_kernel
-        self.noise_variance = noise_variance
-        self.node_noise = node_noise
-        self.dynamics = dynamics
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @validation.restore_on_error
     def fit(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.components import (
     Clusters,
     center_kernel,
@@ -42,6 +43,7 @@ class FittedClusters:
         return len(self.clusters.path)
 
 
+@declare_parameters
 class KernelKMeans(ClusterMixin, models.KernelModel):
     """Groups of rows that are alike to a kernel.
 
@@ -94,6 +96,12 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
     (array([ 0, 40]), array([40]))
     """
 
+    n_clusters: int = field(default=2, kw_only=False)
+    kernel: Any = field(default=None, kw_only=False)
+    n_restarts: int = 10
+    max_iter: int = 300
+    random_state: Any = 0
+
     card = ModelCard(
         likelihood="none",
         prior="none",
@@ -103,7 +111,7 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
         page="latent",
     )
 
-    _fitted: FittedClusters
+    _fitted: FittedClusters = field(init=False)
 
     labels_ = models.FittedAttribute()
     inertia_ = models.FittedAttribute("clusters.inertia")
@@ -111,21 +119,6 @@ class KernelKMeans(ClusterMixin, models.KernelModel):
     stop_reason_ = models.FittedAttribute()
     kernel_ = models.FittedAttribute()
     X_train_ = models.FittedAttribute()
-
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        kernel: Any = None,
-        *,
-        n_restarts: int = 10,
-        max_iter: int = 300,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.n_restarts = n_restarts
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     @validation.restore_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:

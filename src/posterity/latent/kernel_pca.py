@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.components import (
     KernelComponents,
     decompose_kernel,
@@ -59,6 +60,7 @@ class FittedKernelPCA:
 
 
 @models.transform_lazily(lazy_forms.POINTS)
+@declare_parameters
 class KernelPCA(transformer.KernelTransformer):
     """Curved coordinates: principal components of the features that a kernel stands for.
 
@@ -124,6 +126,11 @@ class KernelPCA(transformer.KernelTransformer):
            [1., 0.]])
     """
 
+    n_components: int | float | None = field(default=2, kw_only=False)
+    kernel: Any = field(default=None, kw_only=False)
+    max_iter: int = 200
+    tol: float = 1e-6
+
     card = ModelCard(
         likelihood="none",
         prior="none",
@@ -133,7 +140,7 @@ class KernelPCA(transformer.KernelTransformer):
         page="latent",
     )
 
-    _fitted: FittedKernelPCA
+    _fitted: FittedKernelPCA = field(init=False)
 
     embedding_ = models.FittedAttribute("components.scores")
     explained_variance_ = models.FittedAttribute("components.variances")
@@ -142,19 +149,6 @@ class KernelPCA(transformer.KernelTransformer):
     n_components_ = models.FittedAttribute()
     kernel_ = models.FittedAttribute()
     X_train_ = models.FittedAttribute()
-
-    def __init__(
-        self,
-        n_components: int | float | None = 2,
-        kernel: Any = None,
-        *,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.max_iter = max_iter
-        self.tol = tol
 
     @validation.restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.components import (
     Principal,
     RowSource,
@@ -25,6 +26,7 @@ _METHODS = ("auto", "columns", "rows", "randomized")
 
 
 @models.transform_lazily(lazy_forms.POINTS)
+@declare_parameters
 class PCA(principal_model.PrincipalModel):
     """Principal components: the axes of largest variance, which reconstruct rows best.
 
@@ -97,6 +99,10 @@ class PCA(principal_model.PrincipalModel):
     True
     """
 
+    n_components: number_of_axes.Number = field(default=None, kw_only=False)
+    method: str = "auto"
+    random_state: Any = 0
+
     card = ModelCard(
         likelihood="normal",
         prior="normal, over coordinates",
@@ -111,17 +117,6 @@ class PCA(principal_model.PrincipalModel):
     noise_variance_ = models.FittedAttribute("principal.noise_variance")
     log_evidence_ = models.FittedAttribute()
     log_evidences_ = models.FittedAttribute("principal.spectrum.log_evidences")
-
-    def __init__(
-        self,
-        n_components: number_of_axes.Number = None,
-        *,
-        method: str = "auto",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.random_state = random_state
 
     def transform(self, X: ArrayLike) -> Array:
         """The coordinates of rows along the axes, from their mean.

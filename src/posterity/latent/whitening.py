@@ -11,6 +11,7 @@ from sklearn.base import OneToOneFeatureMixin
 
 from posterity import models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.designs.centred import Centred
 from posterity.inference.components import (
     Principal,
@@ -27,6 +28,7 @@ _SMALL = 1e-6  # a variance divides here, so more of its digits count than in PC
 
 
 @models.transform_lazily(lazy_forms.POINTS)
+@declare_parameters
 class Whitening(principal_model.PrincipalModel):
     """Rows whose sample covariance, of N - 1 degrees of freedom, is the identity.
 
@@ -74,6 +76,10 @@ class Whitening(principal_model.PrincipalModel):
            [0., 0., 0.]])
     """
 
+    method: str = field(default="pca", kw_only=False)
+    n_components: int | float | None = None
+    tol: float = 0.0
+
     card = ModelCard(
         likelihood="normal",
         prior="normal, over coordinates",
@@ -82,17 +88,6 @@ class Whitening(principal_model.PrincipalModel):
         advice="uncorrelated columns of unit variance",
         page="latent",
     )
-
-    def __init__(
-        self,
-        method: str = "pca",
-        *,
-        n_components: int | float | None = None,
-        tol: float = 0.0,
-    ) -> None:
-        self.method = method
-        self.n_components = n_components
-        self.tol = tol
 
     def transform(self, X: ArrayLike) -> Array:
         """White rows: of the rows that were fitted, uncorrelated with unit variance.

@@ -246,7 +246,7 @@ class Likelihood(LearnableParameters, abc.ABC):
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         """The one latent value that fits all rows best, and the variance one row leaves it.
 
-        A normal of that variance carries the information of one row (docs/decisions/0002). Where
+        A normal of that variance carries the information of one row. Where
         the likelihood has a scale, it is that of rows which nothing else explains.
         """
 
@@ -283,7 +283,7 @@ class Likelihood(LearnableParameters, abc.ABC):
 class Averaged(Likelihood):
     """A likelihood whose averages over a normal latent value are known.
 
-    Inference can then end with the normal nearest to the posterior (docs/decisions/0052). These
+    Inference can then end with the normal nearest to the posterior. These
     defaults are by Gauss-Hermite quadrature, for ``log_prob`` that bends no faster than a logistic
     sigmoid; a likelihood with closed forms has its own.
     """

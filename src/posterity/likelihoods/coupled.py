@@ -69,7 +69,7 @@ class Coupled(LearnableParameters, abc.ABC):
         """The latent values (C,) that fit all rows best, and one row's worth of variance (C,).
 
         Independent normals of that variance carry the information of one row about each
-        difference of latent values (docs/decisions/0002).
+        difference of latent values.
         """
 
     def check(self, y: Array) -> None:

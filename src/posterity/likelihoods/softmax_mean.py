@@ -1,7 +1,7 @@
 """The softmax of normal latent values, averaged over them.
 
 Points of an average are not the same for every class. Each row takes its classes by falling mean,
-so that neither their names nor their order change a probability (docs/decisions/0053).
+so that neither their names nor their order change a probability.
 """
 
 import functools
@@ -25,19 +25,17 @@ _TINY = 1e-280
 _SEED = 0
 
 
-def log_mean_softmax(mean: Array, covariance: Array, *, ranked: bool = True) -> Array:
+def log_mean_softmax(mean: Array, covariance: Array) -> Array:
     """log of the integral of softmax(a) N(a | mean, covariance) da, (n, C).
 
     For two classes to rounding. For more, by points of a scrambled Sobol sequence and their mirror
     images, as many as the width of the normal asks for: the error of a probability is at most
     about 1e-3 for variances up to 5, 2e-3 up to 25 and 4e-3 beyond. Only differences between latent
-    values matter, so that the points have C - 1 coordinates. Classes are ``ranked`` by their means.
+    values matter, so that the points have C - 1 coordinates. Classes are ranked by their means.
     """
     if mean.shape[-1] == 2:
         return _log_of_two(mean, covariance)
-    if ranked:
-        order, mean, covariance = _rank_classes(mean, covariance)
-        return _unrank_classes(log_mean_softmax(mean, covariance, ranked=False), order)
+    order, mean, covariance = _rank_classes(mean, covariance)
     F, widest = contrast_factors(covariance)
     log_p, below = np.empty(mean.shape), -np.inf
     C = mean.shape[-1]
@@ -47,7 +45,7 @@ def log_mean_softmax(mean: Array, covariance: Array, *, ranked: bool = True) -> 
         for block in _iterate_blocks(rows, C * z.shape[-1]):
             log_p[block] = _log_average(mean[block], F[block], z)
         below = limit
-    return log_p - logsumexp(log_p, axis=-1, keepdims=True)
+    return _unrank_classes(log_p - logsumexp(log_p, axis=-1, keepdims=True), order)
 
 
 def approximate_log_mean_softmax(mean: Array, covariance: Array) -> Array:

@@ -17,7 +17,7 @@ from posterity.distributions.student_t_plus_normal import precision_nodes
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
 
-MIN_DEGREES_OF_FREEDOM = 2.34  # the deviation is half of the 90 % interval (decision 0058)
+MIN_DEGREES_OF_FREEDOM = 2.34  # the deviation is half of the 90 % interval
 _MOST_FREEDOM = 1e3  # next to normal
 _TYPICAL_FREEDOM = 4.0
 _MANY_DEGREES = 1e5  # from here on the terms of their information cancel

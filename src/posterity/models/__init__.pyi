@@ -37,7 +37,7 @@ from posterity.models.lazy_queries import (
     score_lazily,
     transform_lazily,
 )
-from posterity.models.near_copies import find_near_copies
+from posterity.models.near_copies import find_near_copies, learn_without_copies
 from posterity.models.partitioned_training import PartitionedTraining, check_process_source
 from posterity.models.relevance_model import (
     RelevanceModel,
@@ -65,6 +65,7 @@ from posterity.models.streamed_rows import (
     refuse_beside_chunks,
     refuse_learned,
     sample_rows,
+    warn_of_copies_in_chunks,
 )
 from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
 from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
@@ -120,6 +121,7 @@ __all__ = [
     "is_on_device",
     "join_rows",
     "learn_columns",
+    "learn_without_copies",
     "make_kernel_design",
     "make_query_noise",
     "predict_dist",
@@ -138,4 +140,5 @@ __all__ = [
     "shape_outputs",
     "split_nested_params",
     "transform_lazily",
+    "warn_of_copies_in_chunks",
 ]

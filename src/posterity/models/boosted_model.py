@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.copies import group_copies
 from posterity.likelihoods import exposed_counts
 from posterity.models import boosted_rows, boosting_plan
@@ -54,25 +55,38 @@ class BoostingStart:
     earlier: BoostedModel | None
 
 
+@declare_parameters
 class BoostedModel(SplitModel, abc.ABC):
     """An estimator whose latent values are sums of trees, in members that leave rows out.
 
-    A subclass says what targets are, and trains. It has the parameters that
-    :mod:`posterity.models.boosting_plan` reads.
+    A subclass says what targets are, and trains.
     """
+
+    n_estimators: int = field(default=300, kw_only=False)
+    learning_rate: float | None = None
+    growth: str = "oblivious"
+    max_depth: int = 6
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1.0
+    l2_regularization: float = 1.0
+    random_strength: float = 1.0
+    bootstrap: bool = True
+    subsample: float = 1.0
+    max_features: int | float | str | None = None
+    monotonic_cst: Any = None
+    categorical_features: Any = None
+    cv: Any = None
+    n_iter_no_change: int | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     _n_thresholds: ClassVar[int | None] = None
 
-    cv: Any
-    max_features: int | float | str | None
-    categorical_features: Any
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
-    splits_: trees.Family
-    labels_: LevelLabels
-    trees_: BoostedTrees
-    validation_scores_: Array | None
+    splits_: trees.Family | LeveledColumns = field(init=False)
+    labels_: LevelLabels = field(init=False)
+    trees_: BoostedTrees = field(init=False)
+    validation_scores_: Array | None = field(init=False)
 
     @abc.abstractmethod
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
@@ -244,7 +258,14 @@ class BoostedModel(SplitModel, abc.ABC):
         counts = np.ones(len(y)) if weights is None else weights
         keys = _as_keys(targets.values)
         table = boosted_rows.code_streamed_rows(
-            self._family(), source, targets.strata, keys, counts, self._count_members, rng
+            self._family(),
+            source,
+            targets.strata,
+            keys,
+            counts,
+            self._count_members,
+            rng,
+            is_class=is_classifier(self),
         )
         return self._boost(table, targets.values[table.kept], self._start(table, rng, None, None))
 

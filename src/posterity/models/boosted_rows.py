@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection
 
-from posterity import designs, trees, validation
+from posterity import copies, designs, trees, validation
 from posterity.arrays import Array
 from posterity.models.streamed_rows import Source, check_block_weights, check_targets
 from posterity.row_groups import RowGroups
@@ -130,10 +130,13 @@ def code_streamed_rows(
     weights: Array,
     count_members: Callable[[int], Any],
     rng: np.random.Generator,
+    *,
+    is_class: bool,
 ) -> BoostedRows:
     """Codes of rows that are never in memory together, a byte for each test.
 
-    Chunks are coded block by block; partitions of Dask collections by the workers.
+    Chunks are coded block by block; partitions of Dask collections by the workers. Rows that answer
+    all tests alike, and have the same number as target, may be copies, and are then a group.
     """
     if isinstance(source, designs.Partitions):
         source = source.encode_targets(_ignore_targets)  # labels may be text
@@ -151,6 +154,10 @@ def code_streamed_rows(
             )
     coded = _CodedRows.sort(catalogue, codes, np.arange(len(strata)), weights, keys, None)
     cv, groups = count_members(coded.n_different), coded.number_groups(None)
+    if not is_class and cv != 1 and coded.has_copies(keys):
+        n = len(coded.kept)
+        copies.warn_of_copies(n - coded.n_different, n, f"{copies.HELD_TOGETHER}.")
+        groups = coded.equal
     if cv is not None and not is_count(cv):
         raise ValueError("Rows that are not in memory take a number of members as cv, or None.")
     folds = choices.FoldPlan.choose(coded.n_different, cv).draw(strata[coded.kept], groups, rng)
@@ -194,6 +201,14 @@ class _CodedRows:
     @property
     def n_different(self) -> int:
         return int(self.equal.max()) + 1
+
+    def has_copies(self, keys: Array) -> bool:
+        """Return whether equal rows, of these targets as given, may be one record."""
+        if self.n_different == len(self.kept):
+            return False
+        one = RowGroups.of_equal(self.equal)
+        inputs = RowGroups.of_equal_keys(one.n_groups, self.codes[:, one.first])
+        return copies.are_copies(inputs, keys[self.kept[one.first]], one.count())
 
     def number_groups(self, groups: NDArray[np.int32] | None) -> NDArray[np.intp]:
         """The groups (m,) of rows as given, in the order of their first rows; None: one each."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from posterity import designs, kernels, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.distributions import joining
 from posterity.models.training import make_query_noise
 from posterity.models.weighed_model import WeightedModel
@@ -18,14 +19,22 @@ from posterity.models.weighed_model import WeightedModel
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 
 
+@declare_parameters
 class DualModel(WeightedModel):
     """An estimator that is linear in the kernel between queries and training rows."""
 
-    kernel: Any
-    fit_intercept: bool
-    standardize: bool = False  # of models in files that were written before there was a choice
-    kernel_columns_: feature_spaces.KernelColumns
-    row_weights_: Array
+    kernel: Any = field(default="linear", kw_only=False)
+    prior: str = "normal"
+    prior_variance: float | None = None
+    standardize: bool = True
+    hyperparameters: str = "average"
+
+    kernel_columns_: feature_spaces.KernelColumns = field(init=False)
+    row_weights_: Array = field(init=False)
+
+    @property
+    def _is_linear_in_columns(self) -> bool:
+        return super()._is_linear_in_columns and isinstance(self.kernel, str)
 
     def _move_units(
         self,

@@ -13,16 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, likelihoods, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows
 from posterity.inference.local import fit_learned_features
 from posterity.models.training import refuse_noise_of_rows
 
 
+@declare_parameters
 class FeatureModel(BaseEstimator):
     """An estimator with ``features``: what it is linear in, None for the columns as they are."""
 
-    features: Any
-    features_: Any
+    features: Any = None
+
+    features_: Any = field(init=False)
+
+    @property
+    def _is_linear_in_columns(self) -> bool:
+        """Whether each column of the inputs has one weight."""
+        return self.features is None
 
     def _fit_features(self, X: Array, sample_weight: Array | None) -> None:
         """Let the features learn what they need from rows that count by their weights."""

@@ -10,7 +10,18 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, kernels, likelihoods, linalg
 from posterity.arrays import Array
+from posterity.inference.averaging import PosteriorMixture
 from posterity.inference.posterior import LatentMarginals
+from posterity.inference.process import (
+    LaplacePosterior,
+    NearestPosterior,
+    NearestSoftmaxPosterior,
+    ProjectedPosterior,
+    PropagationPosterior,
+    ScaleMixturePosterior,
+    SoftmaxPosterior,
+)
+from posterity.kernels.mean_prior import Slopes
 from posterity.models import exposure as exposed
 from posterity.models.fitted import find_center
 from posterity.models.search_report import SearchReport
@@ -23,9 +34,18 @@ class LatentFit:
     Predictions take rows that were checked.
     """
 
-    kernel: kernels.Kernel
+    kernel: kernels.Kernel | Slopes
     likelihood: likelihoods.Likelihood | likelihoods.Coupled  # with every parameter set
-    posterior: Any
+    posterior: (
+        ProjectedPosterior
+        | LaplacePosterior
+        | NearestPosterior
+        | PropagationPosterior
+        | ScaleMixturePosterior
+        | SoftmaxPosterior
+        | NearestSoftmaxPosterior
+        | PosteriorMixture
+    )
     log_evidence: float
     inducing_points: Any  # None without
     X_train: Any
@@ -44,11 +64,10 @@ class LatentFit:
         """The targets at each row; noise is that of the likelihood."""
         if noise_variance is not None:
             raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
-        own = getattr(self.posterior, "likelihoods", ())
-        if not own:
+        if not isinstance(self.posterior, PosteriorMixture) or not self.posterior.likelihoods:
             return self._predict(self.likelihood, self.latent(rows), exposure)
         check_host(rows)
-        each = zip(own, self.posterior.parts, strict=True)
+        each = zip(self.posterior.likelihoods, self.posterior.parts, strict=True)
         predicted = [
             self._predict(likelihood, part.latent(rows), exposure) for likelihood, part in each
         ]

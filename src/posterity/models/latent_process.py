@@ -19,6 +19,7 @@ from posterity.inference.process import (
     LatentTargets,
     LearnedLatent,
     NearestPosterior,
+    NearestSoftmaxPosterior,
     ProjectedPosterior,
     PropagationEvidence,
     PropagationPosterior,
@@ -26,7 +27,6 @@ from posterity.inference.process import (
     ScaleMixturePosterior,
     SoftmaxEvidence,
     SoftmaxPosterior,
-    VariationalPosterior,
     choose_points,
     draw_random_starts,
     maximise_evidence,
@@ -183,7 +183,7 @@ class LatentProcess:
         posterior = self._choose_engines[1]
         if self.inference == "auto" and self._is_of_classes:
             if isinstance(likelihood, likelihoods.Coupled):
-                posterior = VariationalPosterior if _is_affordable(targets) else posterior
+                posterior = NearestSoftmaxPosterior if _is_affordable(targets) else posterior
             elif _is_repeatable(training):
                 single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
@@ -211,7 +211,7 @@ class LatentProcess:
         """The evidence that is searched, and the posterior it belongs to."""
         if isinstance(self.likelihood, likelihoods.Coupled):
             nearest = self.inference == "variational"
-            return SoftmaxEvidence, VariationalPosterior if nearest else SoftmaxPosterior
+            return SoftmaxEvidence, NearestSoftmaxPosterior if nearest else SoftmaxPosterior
         if self.inference == "propagation":
             return PropagationEvidence, PropagationPosterior
         if self.inference != "laplace" and isinstance(self.likelihood, likelihoods.Averaged):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from posterity.arrays import Array
 from posterity.copies import Ties, join_pairs
 from posterity.models.normal_fit import NormalFit
 from posterity.models.training import Training
+from posterity.models.vector_fit import VectorFit
 from posterity.row_groups import RowGroups
+
+F = TypeVar("F", NormalFit, VectorFit)
 
 _NEAR = 0.99  # correlation: a seventh of a length scale
 _MOST_MERGES = 3  # a kernel learned without copies may find further ones
@@ -32,10 +35,15 @@ class NearCopies:
         return self.ties.are_expected(Y[self.groups.first], noise)
 
 
-def learn_without_copies(learn: Callable[[Training], NormalFit], training: Training) -> NormalFit:
-    """Learn again from rows of which near ones with equal targets were made one, and warn."""
+def learn_without_copies(
+    learn: Callable[[Training], F], training: Training, *, warned: bool = False
+) -> F:
+    """Learn again from rows of which near ones with equal targets were made one, and warn.
+
+    ``warned`` says whether there was a warning of equal rows.
+    """
     fit, n_given = learn(training), len(training.places)
-    n_copies = 0 if training.has_replicates else n_given - len(training.Y)
+    n_copies = 0 if warned or training.has_replicates else n_given - len(training.Y)
     for _ in range(_MOST_MERGES):
         kernels_found = fit.kernel if isinstance(fit.kernel, tuple) else (fit.kernel,)
         found = find_near_copies(kernels_found, training)
@@ -57,6 +65,8 @@ def find_near_copies(fitted: Sequence[kernels.Kernel], training: Training) -> Ne
     """Find rows of equal targets that no kernel of an output distinguishes; None without any."""
     n, ties = len(training.Y), Ties(0.0, 0.0, np.zeros(training.Y.shape[1]))
     tied = []
+    if not isinstance(training.rows, np.ndarray) or any(one.tells_rows_apart for one in fitted):
+        return None
     if RowGroups.of_equal(training.Y).n_groups in (1, n):
         return None  # no target ties, or all do, which says nothing of copies
     for start in range(0, n, _BLOCK):

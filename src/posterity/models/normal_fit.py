@@ -21,6 +21,7 @@ from posterity.inference.process import (
     SeparateOutputs,
     condition_on_points,
 )
+from posterity.kernels.mean_prior import Slopes
 from posterity.models import exposure as exposed
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.partitioned_training import PartitionedTraining
@@ -63,8 +64,10 @@ class NormalFit:
     (n, K).
     """
 
-    kernel: Any  # of all outputs, or a tuple of one for each
-    posterior: Any  # in the units that the process sees
+    # Of all outputs, or a tuple of one for each:
+    kernel: kernels.Kernel | Slopes | tuple[kernels.Kernel | Slopes, ...]
+    # In the units that the process sees:
+    posterior: ProcessPosterior | InducingPosterior | SeparateOutputs | PosteriorMixture
     noise_variance: Any  # a number, or (K,)
     jitter: Any  # likewise
     log_evidence: float
@@ -218,9 +221,10 @@ class NormalFit:
 
     def _noise_of(self, part: Any) -> Any:
         """Noise variance of one part of the posterior, in the units of the targets."""
-        if part is self.posterior:
+        whole: Any = self.posterior
+        if part is whole:
             return self.noise_variance
-        return self.noise_variance * (part.noise_variance / self.posterior.noise_variance)
+        return self.noise_variance * (part.noise_variance / whole.noise_variance)
 
     def _average_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K), averaged over the parts of the posterior."""

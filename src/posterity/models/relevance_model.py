@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, designs, kernels, optimize, priors, validation
 from posterity.arrays import namespace
+from posterity.constructors import declare_parameters, field
 from posterity.inference.sparse_bayes import (
     Chosen,
     Engine,
@@ -34,17 +35,23 @@ from posterity.models.vector_fit import FoundVectors, VectorFit
 ALGORITHMS = ("sequential", "alternating")
 
 
+@declare_parameters
 class RelevanceModel(KernelModel):
     """A model whose functions are sums of few columns ``kernel_(X, relevance_vectors_)``."""
 
-    degrees_of_freedom: float
-    fit_intercept: bool
-    max_vectors: int | None
-    query_column: bool
-    algorithm: str
-    max_iter: int
-    random_state: Any
-    candidates: Any = None  # of models in files that were written before there was a choice
+    kernel: Any = field(default=None, kw_only=False)
+    degrees_of_freedom: float = 0.0
+    fit_intercept: bool = True
+    max_vectors: int | None = None
+    query_column: bool = False
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    random_state: Any = None
+    device: str | None = None
+    inference: str = "auto"
+    candidates: Any = None
+    hyperparameters: str = "average"
+
     kernel_ = FittedAttribute()
     relevance_ = FittedAttribute()
     relevance_vectors_ = FittedAttribute()
@@ -57,7 +64,7 @@ class RelevanceModel(KernelModel):
     stop_reason_ = FittedAttribute()
     at_bounds_ = FittedAttribute()
     X_train_ = FittedAttribute()
-    _fitted: VectorFit
+    _fitted: VectorFit = field(init=False)
 
     def _check_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""

@@ -16,18 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.trees import forests, growth
 
 _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}
 
 
+@declare_parameters
 class SplitModel(BaseEstimator):
     """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows."""
 
+    splits: trees.Family | None = None
+
     _least_rows: ClassVar[int] = 1  # of a fit
 
-    splits: trees.Family | None
-    column_gain_: Array | None
+    column_gain_: Array | None = field(init=False)
 
     def _family(self) -> trees.Family:
         """The family of tests that was given, or that of single columns."""
@@ -101,44 +104,22 @@ class SplitModel(BaseEstimator):
         return tags
 
 
+@declare_parameters
 class ForestModel(SplitModel, abc.ABC):
-    """An estimator that is one tree or fern, or several. A subclass says how they grow.
+    """An estimator that is one tree or fern, or several. A subclass says how they grow."""
 
-    It has the parameters of :class:`posterity.trees.forests.ForestPlan` that it names.
-    """
+    max_features: int | float | str | None = None
+    min_samples_leaf: float = 1.0
+    concentration: float | None = None
+    random_state: Any = None
 
-    n_estimators: int
-    max_features: int | float | str | None
-    min_samples_leaf: float
-    max_depth: int | None
-    bootstrap: bool = False
-    max_samples: float | None
-    n_jobs: int | None = None
-    random_state: Any
-    forest_: forests.Forest
+    max_depth: int | None = field(init=False)
+    n_jobs: int | None = field(default=None, init=False)
+    forest_: forests.Forest = field(init=False)
 
     @abc.abstractmethod
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         """How to grow trees on tests of a family that knows the rows."""
-
-    def _plan_bagged_trees(
-        self,
-        family: trees.Family,
-        n_tests: int | None = None,
-        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
-    ) -> forests.ForestPlan:
-        """The plan of ``n_estimators`` trees that each draw rows of their own."""
-        validation.check_count(self.n_estimators, "n_estimators")
-        return forests.ForestPlan(
-            n_trees=self.n_estimators,
-            rules=self._growth_rules(family, n_tests),
-            bootstrap=self.bootstrap,
-            max_samples=self._check_max_samples(self.max_samples),
-            concentration=self._check_positive("concentration"),
-            sharpness=self._check_positive("sharpness"),
-            n_jobs=self.n_jobs,
-            grow=grow,
-        )
 
     def _growth_rules(self, family: trees.Family, n_tests: int | None = None) -> growth.GrowthRules:
         """The rules of growth; ``n_tests`` candidates a node unless ``max_features`` says."""
@@ -189,6 +170,37 @@ class ForestModel(SplitModel, abc.ABC):
         self.oob_log_prob_ = _expand_to_all_rows(fitted.oob_log_prob, weights)
         grown = fitted.forest.trees
         self._count_gains(fitted.forest.family, grown.tests, grown.gains)
+
+
+@declare_parameters
+class BaggedModel(ForestModel):
+    """An estimator that is several trees or ferns, which draw rows of their own."""
+
+    n_estimators: int = field(default=100, kw_only=False)
+    max_depth: int | None = None
+    bootstrap: bool = True
+    max_samples: float | None = None
+    sharpness: float | None = None
+    n_jobs: int | None = None
+
+    def _plan_bagged_trees(
+        self,
+        family: trees.Family,
+        n_tests: int | None = None,
+        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
+    ) -> forests.ForestPlan:
+        """The plan of ``n_estimators`` trees that each draw rows of their own."""
+        validation.check_count(self.n_estimators, "n_estimators")
+        return forests.ForestPlan(
+            n_trees=self.n_estimators,
+            rules=self._growth_rules(family, n_tests),
+            bootstrap=self.bootstrap,
+            max_samples=self._check_max_samples(self.max_samples),
+            concentration=self._check_positive("concentration"),
+            sharpness=self._check_positive("sharpness"),
+            n_jobs=self.n_jobs,
+            grow=grow,
+        )
 
 
 def count_candidates(max_features: Any, family: trees.Family, default: int) -> int:

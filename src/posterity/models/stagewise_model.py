@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, features, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import (
     AnyLikelihood,
@@ -29,24 +30,26 @@ from posterity.models.search_report import report_weight_bounds
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
 
+@declare_parameters
 class StagewiseModel(BaseEstimator):
     """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
 
     A subclass checks the targets and says what latent values predict.
     """
 
-    n_units: int
-    units: str
-    n_restarts: int
-    validation_fraction: float | None
-    learning_rate: float = 1.0  # of models in files that were written before there was a choice
+    n_units: int = field(default=20, kw_only=False)
+    units: str = "arctan"
+    n_restarts: int = 4
+    validation_fraction: float | None = None
+    learning_rate: float = 1.0
     subsample: float = 1.0
-    max_iter: int
-    n_jobs: int | None
-    random_state: Any
-    units_: features.LearnedFeatures | None
-    validation_scores_: Array | None
-    _stages: Stages
+    max_iter: int = 3000
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    units_: features.LearnedFeatures | None = field(init=False)
+    validation_scores_: Array | None = field(init=False)
+    _stages: Stages = field(init=False)
 
     def truncate(self, n_units: int) -> Self:
         """A fitted copy of the first units only: what a fit with so many gives.

@@ -13,12 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from posterity import arrays, designs, progress, validation
+from posterity import arrays, copies, designs, progress, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.designs import dask_pieces
 from posterity.inference.weights import TalliedTargets
 from posterity.models.feature_model import FeatureModel
+from posterity.row_groups import RowGroups
 
 Source: TypeAlias = designs.Chunks | designs.Partitions
 
@@ -117,6 +118,22 @@ def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, A
     weights = np.concatenate(given) if given else None
     validation.warn_of_few_repetitions(weights)
     return np.concatenate(targets), weights
+
+
+def warn_of_copies_in_chunks(chunks: designs.Chunks, y: Array) -> None:
+    """Warn of equal rows with equal targets y, (N,), which count as further observations.
+
+    Rows are read once more where targets tie, and known by a number each.
+    """
+    if len(np.unique(y)) == len(y):
+        return
+    along = np.random.default_rng(0).standard_normal(chunks.n_features)
+    marks = np.concatenate([np.sum(block.X * along, axis=1) for block in chunks])
+    rows = RowGroups.of_equal_keys(len(y), [y, marks])
+    inputs = RowGroups.of_equal(marks[rows.first])
+    if copies.are_copies(inputs, y[rows.first][:, None], rows.count()):
+        action = copies.COUNTED.format("predictions")
+        copies.warn_of_copies(len(y) - rows.n_groups, len(y), action)
 
 
 def refuse_learned(model: FeatureModel) -> None:

@@ -50,10 +50,7 @@ class Training:
         Equal classes of equal rows are expected, and no noise is learned that they could lower.
         """
         training = cls.from_present_rows(rows, codes[:, None], weights, None)
-        found, n = copies.find_copies(training.rows, training.Y, is_class=True), len(training.Y)
-        if found is not None:
-            action = "They count as further observations, which makes probabilities too sure."
-            copies.warn_of_copies(n - found.n_groups, n, action)
+        copies.warn_of_counted_copies(training.rows, training.Y, is_class=True)
         return training
 
     def merge_equal_rows(self) -> Training:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import arrays, distributions, kernels
 from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, transform_parts
-from posterity.inference.conjugate import AveragedPosterior
+from posterity.inference.conjugate import AveragedPosterior, ConjugatePosterior
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.sparse_bayes import (
     Chosen,
@@ -58,7 +58,7 @@ class VectorFit:
     kernel: Any
     relevance: Any  # (m,), numbers of the rows, or of candidates
     relevance_vectors: Any  # (m, D), or m objects
-    posterior: Any  # averaged or WeightPosterior in normal noise, else SparsePosterior or a mixture
+    posterior: ConjugatePosterior | SparsePosterior | PosteriorMixture
     dual_coef: Any
     intercept: Any
     precision: Any
@@ -147,7 +147,8 @@ class VectorFit:
             step, spread = self.query.changes(rows, self.posterior.rows(Z))
             mean = f.mean + step[:, :, 0] @ Q.T
             return LatentMarginals.from_covariance(mean, f.covariance + Q @ spread @ Q.T)
-        p = self.posterior.at_maximum.problem
+        normal: Any = self.posterior
+        p = normal.at_maximum.problem
         more, doubt = self.query.changes(rows, (Z - p.center) / p.scale)
         variance = f.variance + doubt[:, 0, :] * self._mean_noise_variance
         return LatentMarginals(f.mean + more[:, 0, :], variance)
@@ -210,7 +211,8 @@ class VectorFit:
         """Latent functions drawn from the posterior, (n_samples, n, K) or (n_samples, n)."""
         self._refuse_query_column()
         Z = self.columns_at(rows)
-        coef, intercept = self.posterior.sample(n_samples, rng)
+        posterior: Any = self.posterior
+        coef, intercept = posterior.sample(n_samples, rng)
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self.single_output else values
 

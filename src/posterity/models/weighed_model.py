@@ -11,17 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, linalg
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import WeightedPosterior
 from posterity.models.feature_model import FeatureModel
 
 OFFSET = "intercept"
 
 
+@declare_parameters
 class WeightedModel(FeatureModel, abc.ABC):
     """An estimator that is linear in columns, with a posterior of their weights."""
 
-    fit_intercept: bool
-    coef_: Array
+    fit_intercept: bool = True
+
+    coef_: Array = field(init=False)
 
     def weight_distribution(
         self, weights: Sequence[int | str] | None = None, *, output: Any = None, prior: bool = False

@@ -2,7 +2,6 @@
 
 from posterity.persistence.describing import Description, describe
 from posterity.persistence.errors import FileError
-from posterity.persistence.packaged import load_packaged
 from posterity.persistence.saving import compute_size, load, save
 
-__all__ = ["Description", "FileError", "compute_size", "describe", "load", "load_packaged", "save"]
+__all__ = ["Description", "FileError", "compute_size", "describe", "load", "save"]

@@ -63,8 +63,4 @@ ENABLED_BY = {  # available only after another module was imported
         "sklearn.experimental.enable_halving_search_cv"
     ),
 }
-TRAINING_ROWS = {
-    "sklearn.decomposition.KernelPCA": "X_fit_",
-    "sklearn.impute.KNNImputer": "_fit_X",
-    "sklearn.kernel_approximation.Nystroem": "components_",
-}
+TRAINING_ROWS = {"KernelPCA": "X_fit_", "KNNImputer": "_fit_X", "Nystroem": "components_"}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import validation
-from posterity.persistence import atoms, fields, foreign, random_states, upgrades
+from posterity.persistence import atoms, fields, foreign, random_states
 from posterity.persistence.encoding import ATOM, Extent
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
@@ -29,12 +29,12 @@ def check_names(document: Any, registry: Registry) -> None:
     for entry in document["objects"]:
         if not isinstance(entry, dict):
             raise FileError(f"model.json lists {entry!r:.40}, which does not describe an object.")
-    for name in list_class_names(document):
+    for name in reversed(list_class_names(document)):  # holders stand after their parts
         registry.find_class(name)
 
 
 def list_class_names(document: Any) -> list[Any]:
-    """Yield the class name of each object of a document."""
+    """Return the class name of each object of a document."""
     return [entry["class"] for entry in document["objects"] if "class" in entry]
 
 
@@ -154,7 +154,7 @@ class _Decoder:
         if not isinstance(cls, type) or not isinstance(fields_, dict):
             raise FileError(f"model.json describes an invalid object of class {class_!r:.80}.")
         said = {name: self.value(part) for name, part in fields_.items()}
-        parts = upgrades.upgrade(class_, said)
+        parts = fields.complete_fields(cls, said)
         fields.check_fields(cls, parts, types_too=not self.registry.is_caller_defined(cls))
         built = fields.build_object(cls, parts)
         foreign.restore_derived_state(built, parts)

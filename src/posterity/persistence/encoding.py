@@ -212,7 +212,8 @@ def _count_training_rows(name: str, parts: dict[str, Any]) -> int:
 
     In a table, tuples are whole rows; other values are columns.
     """
-    held = [parts.get(field) for field in registry.TRAINING_ROWS.get(name, "").split()]
+    rows_of = registry.TRAINING_ROWS.get(name.rpartition(".")[2], "")
+    held = [parts.get(field) for field in rows_of.split()]
     counts = (
         sum(isinstance(value, tuple) for value in rows) if type(rows) is tuple else len(rows)
         for rows in held

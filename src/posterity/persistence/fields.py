@@ -37,10 +37,23 @@ def build_object(cls: type, parts: dict[str, Any]) -> Any:
     """Build an object with these fields, without running code of its class."""
     if is_named_tuple(cls):
         return tuple.__new__(cls, parts.values())
-    value: Any = object.__new__(cls)
-    for name, part in parts.items():
-        object.__setattr__(value, name, part)
+    try:
+        value: Any = object.__new__(cls)
+        for name, part in parts.items():
+            object.__setattr__(value, name, part)
+    except (TypeError, AttributeError) as error:
+        raise FileError(f"A {cls.__qualname__} cannot be built from a file: {error}") from error
     return value
+
+
+def complete_fields(cls: type, parts: dict[str, Any]) -> dict[str, Any]:
+    """Return these fields in their order, with the defaults of those that the file does not have.
+
+    A file that is older than a field of its class has no value for it.
+    """
+    given = parts | {n: value for n, value in _get_defaults(cls).items() if n not in parts}
+    declared = _list_declared_fields(cls) or ()
+    return {name: given[name] for name in dict.fromkeys([*declared, *given]) if name in given}
 
 
 def check_fields(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
@@ -60,6 +73,11 @@ def check_fields(cls: type, parts: dict[str, Any], *, types_too: bool) -> None:
                 raise FileError(
                     f"{cls.__qualname__}.{name} cannot be a {type(parts[name]).__name__}."
                 )
+
+
+def has_fields(cls: type) -> bool:
+    """Return whether objects of a class are described by their fields or parameters."""
+    return _list_declared_fields(cls) is not None or issubclass(cls, BaseEstimator)
 
 
 def is_named_tuple(cls: type) -> bool:
@@ -119,6 +137,18 @@ def _list_declared_fields(cls: type) -> tuple[str, ...] | None:
     return vars(cls)["_fields"] if is_named_tuple(cls) else None
 
 
+def _get_defaults(cls: type) -> dict[str, Any]:
+    """Return the fields or parameters that have a default, with its value."""
+    if dataclasses.is_dataclass(cls):
+        kept = [f for f in dataclasses.fields(cls) if f.name in (_list_declared_fields(cls) or ())]
+        made = {f.name: f.default_factory() for f in kept if callable(f.default_factory)}
+        return made | {f.name: f.default for f in kept if f.default is not dataclasses.MISSING}
+    if is_named_tuple(cls):
+        return dict(vars(cls)["_field_defaults"])
+    given = inspect.signature(cls).parameters if issubclass(cls, BaseEstimator) else {}
+    return {name: p.default for name, p in given.items() if p.default is not p.empty}
+
+
 @functools.cache
 def _resolve_annotations(cls: type) -> dict[str, Any]:
     """Return the annotations of the declared fields."""
@@ -153,9 +183,7 @@ def _check_attributes(cls: type, parts: dict[str, Any]) -> None:
         if not plain or hides:
             raise FileError(f"{cls.__qualname__} cannot have an attribute {name!r:.60}.")
     if issubclass(cls, BaseEstimator):
-        # Parameters added after the file was written have a default in the class.
-        known = parts.keys() | {name for base in cls.__mro__ for name in vars(base)}
-        missing = [name for name in inspect.signature(cls).parameters if name not in known]
+        missing = [name for name in inspect.signature(cls).parameters if name not in parts]
         if missing:
             raise FileError(
                 f"{cls.__qualname__} needs {', '.join(missing)}, which the file does not contain."

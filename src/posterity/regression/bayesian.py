@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import designs
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
 
+@declare_parameters
 class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     """Linear regression with a normal prior on the weights, integrated out in closed form.
 
@@ -66,6 +66,10 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     True
     """
 
+    prior_variance: float | None = None
+    noise_variance: float | None = None
+    standardize: bool = True
+
     card = ModelCard(
         likelihood="normal",
         prior="normal",
@@ -74,23 +78,6 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         advice="first: linear effects, and the baseline for all other models",
         page="regression",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        prior_variance: float | None = None,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.prior_variance = prior_variance
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.hyperparameters = hyperparameters
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._learn(statistics, standardize=self.standardize)

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, trees, validation
+from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
@@ -27,6 +28,7 @@ _N_MEMBERS, _MANY_ROWS = 5, 20_000
 _PATIENCE = 6.0  # full steps without a better score
 
 
+@declare_parameters
 class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     """Boosted trees for regression, with a distribution for every row.
 
@@ -160,6 +162,11 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     (True, True)
     """
 
+    n_estimators: int = field(default=600, kw_only=False)
+    likelihood: likelihoods.Likelihood | None = None
+    learning_rate: float = 0.15
+    random_strength: float = 0.5
+
     card = ModelCard(
         likelihood="any: Student-t by default",
         prior="normal leaf values",
@@ -172,52 +179,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
     _n_thresholds: ClassVar[int | None] = MOST_OFFSETS  # smooth means need them, also of few rows
 
-    spread_trees_: BoostedTrees | None
-
-    def __init__(
-        self,
-        n_estimators: int = 600,
-        *,
-        likelihood: likelihoods.Likelihood | None = None,
-        splits: trees.Family | None = None,
-        learning_rate: float = 0.15,
-        growth: str = "oblivious",
-        max_depth: int = 6,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: float = 1.0,
-        l2_regularization: float = 1.0,
-        random_strength: float = 0.5,
-        bootstrap: bool = True,
-        subsample: float = 1.0,
-        max_features: int | float | str | None = None,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        cv: int | None = None,
-        n_iter_no_change: int | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.likelihood = likelihood
-        self.splits = splits
-        self.learning_rate = learning_rate
-        self.growth = growth
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.random_strength = random_strength
-        self.bootstrap = bootstrap
-        self.subsample = subsample
-        self.max_features = max_features
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.cv = cv
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    spread_trees_: BoostedTrees | None = field(init=False)
+    noise_: Noise = field(init=False)
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
@@ -285,10 +248,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             Exposure of each new count, with a likelihood of counts. None: one: counts are rates.
         """
         query = self._prepare_rows(X)
-        a, v, more = query.compute_moments(self.trees_, self.splits_)
-        own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
-        spread = self._compute_spread(query)
-        return self.noise_.predict(a[:, 0], v, spread, more, log_exposure=own)
+        return self._answer(query, exposure, *query.compute_moments(self.trees_, self.splits_))
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Normal:
@@ -313,23 +273,25 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             yield a[:, 0]
 
     @models.refuse_partitions
-    def staged_predict_dist(self, X: Any) -> Iterator[distributions.Univariate]:
+    def staged_predict_dist(
+        self, X: Any, *, exposure: ArrayLike | None = None
+    ) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be with locations after the first round, and so on."""
         query = self._prepare_rows(X)
         for moments in query.stage_moments(self.trees_, self.splits_):
-            yield self._answer(query, *moments)
+            yield self._answer(query, exposure, *moments)
 
     @models.refuse_partitions
-    def staged_predict(self, X: Any) -> Iterator[Array]:
+    def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first round, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
-            yield models.find_center(dist)
+        yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
 
     def _answer(
-        self, query: QueryRows, a: Array, v: Array, more: Array | float
+        self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float
     ) -> distributions.Univariate:
-        """The distribution at sums of trees."""
-        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more)
+        """The distribution at sums of trees, of counts over an exposure where there is one."""
+        own = models.add_exposure(self.likelihood, np.zeros(len(a)), exposure)
+        return self.noise_.predict(a[:, 0], v, self._compute_spread(query), more, log_exposure=own)
 
     def _compute_spread(self, query: QueryRows) -> Array | None:
         """The log of the first parameter of the likelihood, (n,)."""

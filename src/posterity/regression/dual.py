@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.models import ModelCard
 from posterity.regression.flat import FlatModel
@@ -18,6 +17,7 @@ from posterity.regression.posterior import PosteriorModel
 PRIORS = ("normal", "flat")
 
 
+@declare_parameters
 class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     """Regression with one weight for each training row, on inner products or a kernel.
 
@@ -74,6 +74,8 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     True
     """
 
+    noise_variance: float | None = None
+
     card = ModelCard(
         likelihood="normal",
         prior="flat or normal",
@@ -82,29 +84,6 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         advice="more columns than rows; a known kernel; teaching",
         page="regression",
     )
-
-    def __init__(
-        self,
-        kernel: Any = "linear",
-        *,
-        prior: str = "normal",
-        features: Any = None,
-        prior_variance: float | None = None,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        predictive: str = "student_t",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.prior = prior
-        self.features = features
-        self.prior_variance = prior_variance
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.predictive = predictive
-        self.hyperparameters = hyperparameters
 
     def _start_fit(self, rows: FeatureRows) -> None:
         for name in ("coef_", "posterior_", "log_evidence_", "prior_variance_", "stop_reason_"):

@@ -7,17 +7,20 @@ from numpy.typing import ArrayLike
 
 from posterity import designs, distributions
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import FlatFit, reduce_statistics
 from posterity.regression.linear_model import FeatureRows, LinearModel
 
 PREDICTIVES = ("student_t", "plug_in")
 
 
+@declare_parameters
 class FlatModel(LinearModel):
     """A linear model with no prior: maximum likelihood, and what it leaves uncertain."""
 
-    predictive: str
-    fit_: FlatFit
+    predictive: str = "student_t"
+
+    fit_: FlatFit = field(init=False)
 
     def _start_fit(self, rows: FeatureRows) -> None:
         if self.predictive not in PREDICTIVES:

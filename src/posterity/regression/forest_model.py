@@ -112,6 +112,7 @@ class ForestRegressor(models.ForestModel, Regressor):
     def _fit_chunks(self, chunks: designs.Chunks) -> Self:
         chunks.require_rereadable(type(self).__name__)
         y, weights = models.read_targets(self, chunks)
+        models.warn_of_copies_in_chunks(chunks, y)
         self._is_flat = True
         family = forests.fit_family(self._family(), chunks)
         plan, rng = self._plan_trees(family), arrays.generator(self.random_state)

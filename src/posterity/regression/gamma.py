@@ -8,11 +8,13 @@ from sklearn.utils import Tags
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.models import ModelCard
 from posterity.regression.generalized import LikelihoodRegressor
 
 
+@declare_parameters
 class GammaRegression(LikelihoodRegressor):
     """Regression for positive targets whose scatter is in proportion to their mean.
 
@@ -61,6 +63,9 @@ class GammaRegression(LikelihoodRegressor):
     (array([2.]), 5)
     """
 
+    shape: float | None = None
+    inference: str = "auto"
+
     card = ModelCard(
         likelihood="gamma: positive amounts",
         prior="normal",
@@ -69,25 +74,6 @@ class GammaRegression(LikelihoodRegressor):
         advice="positive amounts whose scatter grows with their size",
         page="likelihoods",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        shape: float | None = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.shape = shape
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.Gamma:
         return likelihoods.Gamma(self.shape)

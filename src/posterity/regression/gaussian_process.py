@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import FittedAttribute, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit
@@ -19,12 +20,14 @@ from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
+from posterity.models.process_model import ProcessModel
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
 
 
-class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
+@declare_parameters
+class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
     """Regression by a Gaussian process: a prior over functions, conditioned on the rows.
 
     The function has a normal prior whose covariance is the kernel; the noise is normal. Kernel
@@ -143,6 +146,15 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
     (True, True, True)
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    noise_variance: float | None = field(default=None, kw_only=False)
+    mean: str = field(default="constant", kw_only=False)
+    likelihood: Any = None
+    normalize_y: bool = False
+    shared_kernel: bool = False
+    max_iter: int | None = None
+    device: str | None = None
+
     card = ModelCard(
         likelihood="normal, or any",
         prior="normal, over functions",
@@ -152,62 +164,14 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
         page="gaussian_processes",
     )
 
-    kernel_ = FittedAttribute()
     noise_variance_ = FittedAttribute()
     jitter_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    log_evidence_ = FittedAttribute()
     evidence_gap_ = FittedAttribute()
-    inducing_points_ = FittedAttribute()
-    X_train_ = FittedAttribute()
-    posterior_ = FittedAttribute()
-    stop_reason_ = FittedAttribute("search.stop_reason")
-    n_iter_ = FittedAttribute("search.n_iter")
-    at_bounds_ = FittedAttribute("search.at_bounds")
-    irrelevant_inputs_ = FittedAttribute("search.irrelevant_inputs")
-    restarts_log_evidence_ = FittedAttribute("search.restarts_log_evidence")
     target_center_ = FittedAttribute("targets.center")
     target_scale_ = FittedAttribute("targets.scale")
 
-    _fitted: NormalFit | LatentFit
-    shared_kernel: bool = False  # of a model saved before it could be chosen
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        noise_variance: float | None = None,
-        mean: str = "constant",
-        *,
-        likelihood: Any = None,
-        inference: str = "auto",
-        inducing_points: Any = None,
-        normalize_y: bool = False,
-        shared_kernel: bool = False,
-        hyperparameters: str = "average",
-        n_restarts: int = 2,
-        warm_start: bool = False,
-        max_iter: int | None = None,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.noise_variance = noise_variance
-        self.mean = mean
-        self.likelihood = likelihood
-        self.inference = inference
-        self.inducing_points = inducing_points
-        self.normalize_y = normalize_y
-        self.shared_kernel = shared_kernel
-        self.hyperparameters = hyperparameters
-        self.n_restarts = n_restarts
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
+    _fitted: NormalFit | LatentFit = field(init=False)
 
     def fit(
         self,
@@ -392,9 +356,6 @@ class GaussianProcessRegressor(ExposedRegressor, KernelRegressor):
         """What must be as it was for a warm start to go on from there."""
         columns = getattr(self, "n_features_in_", None)
         return self._bind_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return models.is_fitted(self)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))

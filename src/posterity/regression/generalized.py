@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
+from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
@@ -18,19 +19,21 @@ from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
 
+@declare_parameters
 class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
     """
 
-    prior_variance: float | None
-    fit_intercept: bool
-    standardize: bool
-    inference: str = "auto"  # of models in files that were written before there was a choice
-    hyperparameters: str = "maximise"  # likewise
-    likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = ()  # averaged over, by weight
-    posterior_: LatentPosterior
+    prior_variance: float | None = None
+    standardize: bool = True
+    hyperparameters: str = "average"
+
+    inference = "auto"  # of regressors without this parameter
+    # Averaged over, by weight.
+    likelihoods_: tuple[tuple[likelihoods.Likelihood, float], ...] = field(default=(), init=False)
+    posterior_: LatentPosterior = field(init=False)
 
     @abc.abstractmethod
     def _likelihood(self) -> likelihoods.Likelihood:
@@ -67,6 +70,8 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
+        linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
         self._fit_features(rows, weights)
         likelihood = self._likelihood()
         self._move_units(rows, targets, weights, likelihood)
@@ -145,6 +150,7 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
         )
 
 
+@declare_parameters
 class GeneralizedLinearRegression(LikelihoodRegressor):
     """Regression with any likelihood whose latent value is linear in the features.
 
@@ -210,6 +216,9 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
     (array([1.]), 1.1)
     """
 
+    likelihood: Any = field(kw_only=False)
+    inference: str = "auto"
+
     card = ModelCard(
         likelihood="any: Poisson for counts",
         prior="normal",
@@ -218,25 +227,6 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         advice="counts of events, or another likelihood",
         page="likelihoods",
     )
-
-    def __init__(
-        self,
-        likelihood: Any,
-        *,
-        features: Any = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.likelihood = likelihood
-        self.features = features
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.Likelihood:
         if isinstance(self.likelihood, likelihoods.Likelihood):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, copies, distributions, kernels, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     CholeskyFit,
     KernelProblem,
@@ -27,6 +28,7 @@ from posterity.regression.kernel_model import KernelRegressor
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
 
 
+@declare_parameters
 class KernelRidgeRegression(KernelRegressor):
     """The smoothest function near the targets: least squares with a kernel's norm as penalty.
 
@@ -97,6 +99,10 @@ class KernelRidgeRegression(KernelRegressor):
     True
     """
 
+    kernel: Any = field(default=None, kw_only=False)
+    alpha: float | None = field(default=None, kw_only=False)
+    fit_intercept: bool = True
+
     card = ModelCard(
         likelihood="normal",
         prior="normal",
@@ -106,15 +112,9 @@ class KernelRidgeRegression(KernelRegressor):
         page="kernels",
     )
 
-    _loo: LeaveOneOut
-    _factorised: CholeskyFit | None
-
-    def __init__(
-        self, kernel: Any = None, alpha: float | None = None, *, fit_intercept: bool = True
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
+    _loo: LeaveOneOut = field(init=False)
+    _factorised: CholeskyFit | None = field(init=False)
+    loo_path_: LeaveOneOutPath = field(init=False)
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.

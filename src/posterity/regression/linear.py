@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import designs
 from posterity import features as feature_spaces
 from posterity.arrays import Array
@@ -67,17 +65,6 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         advice="many more rows than columns, or a textbook least-squares fit",
         page="regression",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        fit_intercept: bool = True,
-        predictive: str = "student_t",
-    ) -> None:
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.predictive = predictive
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
         self._maximise_likelihood(statistics, standardize=True)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.regression.base import DISTRIBUTION, Regressor
 
 
@@ -39,6 +40,7 @@ class FeatureRows:
         return np.sqrt(weight / variance)
 
 
+@declare_parameters
 class LinearModel(models.FeatureModel, Regressor):
     """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
 
@@ -46,8 +48,9 @@ class LinearModel(models.FeatureModel, Regressor):
     ``_predict_from_features``.
     """
 
-    fit_intercept: bool
-    _has_one_row: bool = False  # of a stream that has only begun
+    fit_intercept: bool = True
+
+    _has_one_row = False  # of a stream that has only begun
 
     @abc.abstractmethod
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
@@ -123,6 +126,9 @@ class LinearModel(models.FeatureModel, Regressor):
         X_rows, targets = validation.check_X_y(self, X, y, reset=first, min_rows=min_rows)
         check = validation.check_repetitions if first else validation.check_sample_weight
         weight = check(sample_weight, len(X_rows))
+        if first:
+            linear = self._is_linear_in_columns
+            copies.warn_of_counted_copies(X_rows, targets, weight, is_linear=linear)
         if noise_variance is None:
             return FeatureRows(X_rows, targets, weight, None)
         noise = validation.check_positive(noise_variance, "noise_variance", length=len(X_rows))

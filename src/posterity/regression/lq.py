@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from posterity import arrays, callers, designs, distributions, models, optimize, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.penalized import (
     MinkowskiFit,
     minimise_penalized,
@@ -29,6 +30,7 @@ def _statistics_merge(model: LqRegression) -> bool:
     return True
 
 
+@declare_parameters
 class LqRegression(StreamedLinearModel):
     """Linear regression with any power of the loss and any power of the penalty.
 
@@ -103,6 +105,14 @@ class LqRegression(StreamedLinearModel):
     array([ 2.9, -2. ,  0. ,  0. ])
     """
 
+    penalty: float = field(default=1.0, kw_only=False)
+    penalty_power: float = 1.0
+    loss_power: float = 2.0
+    standardize: bool = True
+    max_iter: int = 1000
+    tol: float = 1e-10
+    random_state: Any = None
+
     card = ModelCard(
         likelihood="power of the error",
         prior="power of the weight (Lasso at 1)",
@@ -111,29 +121,6 @@ class LqRegression(StreamedLinearModel):
         advice="the penalty is known: Lasso, median regression; otherwise sparse",
         page="regression",
     )
-
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        *,
-        penalty_power: float = 1.0,
-        loss_power: float = 2.0,
-        features: Any = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-10,
-        random_state: Any = None,
-    ) -> None:
-        self.penalty = penalty
-        self.penalty_power = penalty_power
-        self.loss_power = loss_power
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     @available_if(_statistics_merge)
     def partial_fit(

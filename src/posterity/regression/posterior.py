@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     AveragedPosterior,
     ConjugatePosterior,
@@ -25,13 +26,15 @@ from posterity.models.hyperparameters import check_hyperparameters
 from posterity.regression.linear_model import LinearModel
 
 
+@declare_parameters
 class PosteriorModel(models.WeightedModel, LinearModel):
     """A linear model that predicts by averaging over the posterior of its weights."""
 
-    prior_variance: float | None
-    noise_variance: float | None
-    hyperparameters: str
-    posterior_: ConjugatePosterior
+    hyperparameters: str = "average"
+
+    prior_variance: float | None = field(init=False)
+    noise_variance: float | None = field(init=False)
+    posterior_: ConjugatePosterior = field(init=False)
 
     def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
         """The posterior at variances that are given, averaged over those that are not."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
+from posterity.models.split_model import BaggedModel
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests, growth
 
 
-class RandomFernRegressor(ForestRegressor):
+@declare_parameters
+class RandomFernRegressor(BaggedModel, ForestRegressor):
     """Random ferns with normal cells: all nodes of a level use the same test.
 
     A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell,
@@ -51,6 +52,9 @@ feature_importances_
     0.24 +- 0.01
     """
 
+    max_depth: int = field(default=12, kw_only=False)
+    min_samples_leaf: float = 5.0
+
     card = ModelCard(
         likelihood="normal leaves",
         prior="pooled variance",
@@ -59,33 +63,6 @@ feature_importances_
         advice="predictions must be very fast",
         page="trees",
     )
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        max_depth: int = 12,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        min_samples_leaf: float = 5.0,
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.splits = splits
-        self.max_features = max_features
-        self.min_samples_leaf = min_samples_leaf
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(family, two_thirds_of_columns(family), grow=growth.grow_fern)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from posterity import trees
+from posterity.constructors import declare_parameters
 from posterity.models import ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests
 
 
+@declare_parameters
 class RandomTreeRegressor(ForestRegressor):
     """A single random tree with normal leaves.
 
@@ -58,6 +58,10 @@ class RandomTreeRegressor(ForestRegressor):
     array([1., 3.])
     """
 
+    max_depth: int | None = None
+    min_samples_leaf: float = 10.0
+    sharpness: float | None = None
+
     card = ModelCard(
         likelihood="normal leaves",
         prior="pooled variance, learned from held-out rows",
@@ -66,25 +70,6 @@ class RandomTreeRegressor(ForestRegressor):
         advice="one tree that can be drawn",
         page="trees",
     )
-
-    def __init__(
-        self,
-        *,
-        splits: trees.Family | None = None,
-        max_features: int | float | str | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: float = 10.0,
-        concentration: float | None = None,
-        sharpness: float | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.splits = splits
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.concentration = concentration
-        self.sharpness = sharpness
-        self.random_state = random_state
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return forests.ForestPlan(

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from posterity import arrays, designs, distributions, kernels, likelihoods, models
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
     KernelEngine,
@@ -25,6 +26,7 @@ from posterity.regression.kernel_model import KernelRegressor
 from posterity.regression.sparse_noise import BlockStatistics, EqualVarianceRows, SparseNoise
 
 
+@declare_parameters
 class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRegressor):
     """Regression on a few kernel functions, each centred at a training row.
 
@@ -129,6 +131,9 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
     array([0.88, 1.23])
     """
 
+    noise_variance: float | None = None
+    likelihood: Any = None
+
     card = ModelCard(
         likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
@@ -140,42 +145,6 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
 
     noise_variance_ = FittedAttribute()
     likelihood_ = FittedAttribute()
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        degrees_of_freedom: float = 0.0,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        max_vectors: int | None = None,
-        query_column: bool = False,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        random_state: Any = None,
-        device: str | None = None,
-        candidates: Any = None,
-        likelihood: Any = None,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.kernel = kernel
-        self.degrees_of_freedom = degrees_of_freedom
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.max_vectors = max_vectors
-        self.query_column = query_column
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.device = device
-        self.candidates = candidates
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
 
     def fit(
         self,
@@ -220,19 +189,23 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         if likelihood is not None:
             self._fitted = self._fit_likelihood(given, training, likelihood, single)
         elif self.candidates is None:
-            self._fitted = self._fit_rows(training, single)
+            self._fitted = self._fit_rows(training, single, learns)
         else:
             self._fitted = self._fit_candidates(given, training, single)
         return self
 
-    def _fit_rows(self, training: models.Training, single: bool) -> models.VectorFit:
-        """In normal noise, from vectors among all rows."""
-        outputs = self._normal_outputs(training)
-        found = self._find_among_rows(training, outputs, self._problem(sparse_noise.TOL))
-        columns = models.CentredColumns(found.kernel, found.rows)
-        statistics = BlockStatistics(columns, self.fit_intercept).of_training(training)
-        noise = SparseNoise.from_training(self._given_noise, training)
-        return self._condition(found, statistics, noise, single, training)
+    def _fit_rows(self, given: models.Training, single: bool, learns: bool) -> models.VectorFit:
+        """In normal noise, from vectors among all rows; near-copies do not make it low."""
+
+        def fit(rows: models.Training) -> models.VectorFit:
+            outputs, problem = self._normal_outputs(rows), self._problem(sparse_noise.TOL)
+            found = self._find_among_rows(rows, outputs, problem)
+            columns = models.CentredColumns(found.kernel, found.rows)
+            statistics = BlockStatistics(columns, self.fit_intercept).of_training(rows)
+            noise = SparseNoise.from_training(self._given_noise, rows)
+            return self._condition(found, statistics, noise, single, rows)
+
+        return models.learn_without_copies(fit, given, warned=True) if learns else fit(given)
 
     def _fit_candidates(
         self, given: models.GivenRows, training: models.Training, single: bool
@@ -257,9 +230,8 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         pool = self._draw_candidates(models.PartitionRows(partitions), rng)
         kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
         columns = models.CentredColumns(kernel, pool.centres, self.device)
-        statistics = partitions.reduce(
-            BlockStatistics(columns, self.fit_intercept), designs.Statistics.merge
-        )
+        blocks = BlockStatistics(columns, self.fit_intercept)
+        statistics = partitions.reduce(blocks, designs.Statistics.merge)
         single = partitions.form.target_shape == ()
         fit = self._choose_by(statistics, kernel, bounds, pool, single, noise)
         return replace(fit, relevance_vectors=self._place_rows(fit.relevance_vectors))
@@ -372,16 +344,14 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         return self._fitted.sample_functions(rows, n_samples, rng)
 
     def _predict_mean(self, X: Any) -> Array:
-        rows = self._check_queries(X)
-        return self._answer_like(X, self._fitted.predict_mean(rows))
+        return self._answer_like(X, self._fitted.predict_mean(self._check_queries(X)))
 
     def _predict_mean_and_std(self, X: Any) -> Any:
         return tuple(self._answer_like(X, values) for values in super()._predict_mean_and_std(X))
 
     def _answer_like(self, X: Any, values: Array) -> Any:
-        return (
-            values if self._takes_objects or not models.is_on_device(X) else arrays.like(X, values)
-        )
+        stays = self._takes_objects or not models.is_on_device(X)
+        return values if stays else arrays.like(X, values)
 
     def _normal_outputs(self, training: models.Training) -> NormalOutputs:
         noise = SparseNoise.from_training(self._given_noise, training)

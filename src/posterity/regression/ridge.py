@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from posterity import designs, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
     WeightPosterior,
     average_points,
@@ -22,6 +21,7 @@ from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
 
+@declare_parameters
 class RidgeRegression(PosteriorModel, StreamedLinearModel):
     """Least squares with a penalty on the squared weights, read as a probability model.
 
@@ -66,6 +66,10 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     array([2.])
     """
 
+    alpha: float = field(default=1.0, kw_only=False)
+    penalize_intercept: bool = False
+    standardize: bool = True
+
     card = ModelCard(
         likelihood="normal",
         prior="normal, tied to the noise",
@@ -74,23 +78,6 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         advice="the penalty is known",
         page="regression",
     )
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        features: Any = None,
-        fit_intercept: bool = True,
-        penalize_intercept: bool = False,
-        standardize: bool = True,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.alpha = alpha
-        self.features = features
-        self.fit_intercept = fit_intercept
-        self.penalize_intercept = penalize_intercept
-        self.standardize = standardize
-        self.hyperparameters = hyperparameters
 
     @property
     def _is_centred(self) -> bool:

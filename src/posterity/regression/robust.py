@@ -6,12 +6,14 @@ from typing import Any
 
 from posterity import likelihoods
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.likelihoods import student_t
 from posterity.models import ModelCard
 from posterity.regression.generalized import LikelihoodRegressor
 
 
+@declare_parameters
 class RobustRegression(LikelihoodRegressor):
     """Linear regression whose noise has heavy tails, so that outliers lose their influence.
 
@@ -63,6 +65,10 @@ class RobustRegression(LikelihoodRegressor):
     array([2.])
     """
 
+    degrees_of_freedom: float | None = None
+    min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM
+    scale: float | None = None
+
     card = ModelCard(
         likelihood="Student-t: outliers",
         prior="normal",
@@ -71,27 +77,6 @@ class RobustRegression(LikelihoodRegressor):
         advice="some targets are outliers",
         page="likelihoods",
     )
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        degrees_of_freedom: float | None = None,
-        min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM,
-        scale: float | None = None,
-        prior_variance: float | None = None,
-        fit_intercept: bool = True,
-        standardize: bool = True,
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.degrees_of_freedom = degrees_of_freedom
-        self.min_degrees_of_freedom = min_degrees_of_freedom
-        self.scale = scale
-        self.prior_variance = prior_variance
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.hyperparameters = hyperparameters
 
     def _likelihood(self) -> likelihoods.StudentT:
         return likelihoods.StudentT(

@@ -7,8 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, distributions, likelihoods, models, priors, validation
+from posterity import copies, designs, distributions, likelihoods, models, priors, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.sparse_bayes import (
     ColumnEngine,
@@ -29,6 +30,7 @@ from posterity.regression.sparse_noise import EqualVarianceRows, SparseNoise
 from posterity.regression.streamed import StreamedLinearModel
 
 
+@declare_parameters
 class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegressor):
     """Linear regression that keeps the few columns that raise the evidence.
 
@@ -116,6 +118,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     (array([ 3, 80]), array([ 1., -2.]))
     """
 
+    degrees_of_freedom: float = 0.0
+    noise_variance: float | None = None
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    likelihood: Any = None
+    inference: str = "auto"
+
     card = ModelCard(
         likelihood="normal, or any of one latent value",
         prior="Student-t (precision per weight)",
@@ -125,35 +134,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         page="sparse",
     )
 
-    relevance_: NDArray[np.intp]
-    likelihood: Any = None  # of models in files that were written before there was a choice
-    inference: str = "auto"  # likewise
-    hyperparameters: str = "maximise"  # likewise
-    likelihood_: Any = None
-    posterior_: Any  # a ConjugatePosterior in normal noise, else a SparsePosterior
-
-    def __init__(
-        self,
-        *,
-        features: Any = None,
-        degrees_of_freedom: float = 0.0,
-        noise_variance: float | None = None,
-        fit_intercept: bool = True,
-        algorithm: str = "sequential",
-        max_iter: int = 1000,
-        likelihood: Any = None,
-        inference: str = "auto",
-        hyperparameters: str = "average",
-    ) -> None:
-        self.features = features
-        self.degrees_of_freedom = degrees_of_freedom
-        self.noise_variance = noise_variance
-        self.fit_intercept = fit_intercept
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
+    relevance_: NDArray[np.intp] = field(init=False)
+    likelihood_: Any = field(default=None, init=False)
+    posterior_: ConjugatePosterior | SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def fit(
         self,
@@ -193,6 +176,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
             validation.check_powers(rows, X)
             weights = validation.check_repetitions(sample_weight, len(rows))
+            linear = self._is_linear_in_columns
+            copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
             self._fit_features(rows, weights)
             self._move_units(rows, targets, weights, likelihoods.Normal())
             design = designs.Dense(self._transform_features(rows))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
@@ -17,6 +18,7 @@ from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
 
+@declare_parameters
 class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     """Nonlinear regression built one unit at a time, with any likelihood.  [P9 Sec 9.7]
 
@@ -97,6 +99,9 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     (array([ 1.  , -0.02]), array([0.11, 0.11]), 1)
     """
 
+    likelihood: likelihoods.Likelihood | None = None
+    validation_fraction: float | None = 0.2
+
     card = ModelCard(
         likelihood="any",
         prior="weak normal",
@@ -106,32 +111,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         page="trees",
     )
 
-    likelihood_: likelihoods.Likelihood
-
-    def __init__(
-        self,
-        n_units: int = 20,
-        *,
-        units: str = "arctan",
-        likelihood: likelihoods.Likelihood | None = None,
-        n_restarts: int = 4,
-        validation_fraction: float | None = 0.2,
-        learning_rate: float = 1.0,
-        subsample: float = 1.0,
-        max_iter: int = 3000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_units = n_units
-        self.units = units
-        self.likelihood = likelihood
-        self.n_restarts = n_restarts
-        self.validation_fraction = validation_fraction
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    likelihood_: likelihoods.Likelihood = field(init=False)
 
     def fit(
         self,
@@ -182,15 +162,19 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         return self._predict_at(self.likelihood_, a)
 
     @models.refuse_partitions
-    def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Univariate]:
+    def staged_predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> Iterator[distributions.Univariate]:
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for step, A in self._iterate_units(X):
-            yield self._predict_at(_univariate(step), A[:, 0])
+            likelihood = _univariate(step)
+            a = models.add_exposure(likelihood, A[:, 0], exposure)
+            yield self._predict_at(likelihood, a)
 
     @models.refuse_partitions
-    def staged_predict(self, X: ArrayLike) -> Iterator[Array]:
+    def staged_predict(self, X: ArrayLike, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first unit, the second, and so on."""
-        for dist in self.staged_predict_dist(X):
+        for dist in self.staged_predict_dist(X, exposure=exposure):
             yield _mean_or_median(dist)
 
     @property

@@ -4,7 +4,7 @@ from posterity.tables.answers import append_predictions
 from posterity.tables.boxes import LabelledImage, read_boxes
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import TableEncoder, accepts_missing
-from posterity.tables.exposures import strip_exposure, takes_exposure
+from posterity.tables.exposures import RateRegressor, strip_exposure, takes_exposure
 from posterity.tables.fitting import Profile
 from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
@@ -36,6 +36,7 @@ __all__ = [
     "NumberPart",
     "PartitionedSource",
     "Profile",
+    "RateRegressor",
     "Sample",
     "Schema",
     "Source",

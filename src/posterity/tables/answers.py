@@ -76,7 +76,7 @@ def append_predictions(
 
 def _mark_unusual_rows(model: "TableModel", X: Array, name: str) -> list[pl.Series]:
     """Return a column with the inputs that are far from all training rows, if the model can."""
-    if not hasattr(model, "training_range_"):  # saved by an earlier version, or fitted on workers
+    if not hasattr(model, "training_range_"):  # fitted on workers
         return []
     inputs = X[:, : model.encoder_.n_features_out_]  # without the group of each row
     reasons = model.training_range_.find_reasons(inputs, model.encoder_)

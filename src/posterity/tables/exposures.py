@@ -30,6 +30,18 @@ class RateRegressor(regression.Regressor):
     ----------
     estimator_ : regressor
         Fitted to the other columns.
+
+    Examples
+    --------
+    Ten hours with twenty events and twenty hours with forty, and the count of five hours:
+
+    >>> import numpy as np
+    >>> from posterity import likelihoods, regression, tables
+    >>> rates = regression.GeneralizedLinearRegression(likelihoods.Poisson())
+    >>> X = np.array([[0.0, 10.0], [0.0, 20.0]])
+    >>> model = tables.RateRegressor(rates).fit(X, np.array([20.0, 40.0]))
+    >>> model.predict(np.array([[0.0, 5.0]])).round()
+    array([10.])
     """
 
     estimator_: Any

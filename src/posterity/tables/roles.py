@@ -13,8 +13,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from posterity.arrays import Array
 from posterity.tables import dates, exposures, frames, texts
-from posterity.tables.columns import CellError, Column, TableError
+from posterity.tables.columns import CellError, Column, Schema, TableError
 
+REGIONS = 25
+"""Regions into which rows with coordinates are divided, where nothing says how many."""
 GROUPS = "it names the groups that are held out"
 _BETWEEN = "\x1f"  # stands between the labels of several columns, and in no label
 
@@ -132,6 +134,24 @@ def number_groups(rows: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.intp
     alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(np.count_nonzero(alone))
     return codes
+
+
+def number_regions(
+    rows: pl.DataFrame,
+    schema: Schema,
+    columns: Sequence[str],
+    n_regions: int = REGIONS,
+    seed: int = 0,
+) -> NDArray[np.intp]:
+    """Number the regions of rows by clusters of their standardised coordinates."""
+    from sklearn.cluster import KMeans  # takes as long to import as a fit
+
+    kinds = {column.name: column for column in schema.inputs}
+    found = np.column_stack([read_positions(rows, kinds[name]) for name in columns])
+    scale = np.std(found, axis=0)
+    places = (found - np.mean(found, axis=0)) / np.where(scale > 0.0, scale, 1.0)
+    n = min(n_regions, len(np.unique(places, axis=0)))
+    return KMeans(n, n_init=1, random_state=seed).fit_predict(places)
 
 
 def fit_with_groups(

@@ -17,7 +17,13 @@ from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
 from posterity.tables.encoding import TableEncoder, accepts_missing
 from posterity.tables.fitting import Profile
 from posterity.tables.labels import sort_labels
-from posterity.tables.roles import GroupPart, find_groups_parameter, fit_with_groups, number_groups
+from posterity.tables.roles import (
+    GroupPart,
+    find_groups_parameter,
+    fit_with_groups,
+    number_groups,
+    number_regions,
+)
 from posterity.tables.unusual import TrainingRange
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
@@ -61,7 +67,7 @@ class TableModel(BaseEstimator):
         Type of the predicted classes: that of ``y`` in ``fit``, text for a column of the table.
     training_range_ : TrainingRange
         Range of the encoded training rows, by which ``append_predictions`` marks rows far from
-        all of them; files of earlier versions have none.
+        all of them; models that were fitted on workers have none.
 
     Examples
     --------
@@ -92,7 +98,6 @@ class TableModel(BaseEstimator):
     n_left_out_: int
     label_kind_: LabelKind
     training_range_: TrainingRange
-    view = "plain"  # of files that were written before there were views
     groups_: GroupPart | None = None
 
     def __init__(self, estimator: Any, schema: Schema | None = None, view: str = "plain") -> None:
@@ -112,7 +117,7 @@ class TableModel(BaseEstimator):
             The targets; they replace a target column of X.
         groups : array-like of shape (N,), optional
             Group of each row, for estimators that judge themselves by rows which they leave out.
-            Default: the column that the schema names.
+            Default: the groups, or the regions of the coordinates, that the schema names.
         """
         table, target = _join_targets(X, y, self.schema)
         self.schema_ = self.schema or self._infer_schema(table, target)
@@ -162,9 +167,13 @@ class TableModel(BaseEstimator):
         if groups is not None:
             numbers = models.check_groups(groups, len(kept))
             return None if numbers is None else numbers[kept]
-        if not self.schema_.groups or find_groups_parameter(self.estimator) is None:
+        if find_groups_parameter(self.estimator) is None:
             return None
-        return number_groups(table, self.schema_.groups)[kept]
+        if self.schema_.groups:
+            return number_groups(table, self.schema_.groups)[kept]
+        if self.schema_.blocks:
+            return number_regions(table.filter(kept), self.schema_, self.schema_.blocks)
+        return None
 
     def encode_inputs(self, frame: Any) -> Array:
         """Encode the inputs of a table as an array (N, D)."""

@@ -7,21 +7,22 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, classification, validation
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.trees import forests
-from posterity.vision import bodies
+from posterity.vision import base, bodies
 from posterity.vision.depth_differences import DepthDifferences, DepthPixels
+from posterity.vision.depth_images import check_depth
 from posterity.vision.joints import JointFinder, Joints
 
 _HELD_OUT = 10  # of so many groups of images, one is set aside
 _MOST_HELD_OUT = 1000  # images
 
 
-class BodyPartForest(BaseEstimator):
+class BodyPartForest(base.PixelClassifier):
     """Random forest that assigns each pixel of a depth image to one of 31 parts of the body.
 
     Each tree compares depths at points around a pixel, at fixed distances in space. Probabilities
@@ -70,13 +71,13 @@ class BodyPartForest(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.bodies : Labelled images.
+    posterity.vision.datasets.bodies : Labelled images.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import BodyPartForest
-    >>> data = datasets.bodies(60, max_turn=30.0)
+    >>> data = vision.datasets.bodies(60, max_turn=30.0)
     >>> model = BodyPartForest(max_features=20, random_state=0)
     >>> model = model.fit(data.depth[:50], data.parts[:50])
     >>> model.predict_proba(data.depth[50]).shape
@@ -86,7 +87,17 @@ class BodyPartForest(BaseEstimator):
     True
     """
 
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet, learned out of bag",
+        feature_space="differences of depths",
+        inference="bootstrap, averaged; calibrated on held-out images",
+        advice="parts of the body and joints in depth images of a person",
+        page="body_parts",
+    )
+
     forest_: forests.ClassForest
+    names_ = bodies.PARTS  # of all columns, those of parts not seen in training too
 
     def __init__(
         self,
@@ -119,6 +130,7 @@ class BodyPartForest(BaseEstimator):
         self,
         X: Iterable[Any],
         y: Iterable[Any] | None = None,
+        *,
         groups: ArrayLike | None = None,
         joints: Iterable[Any] | None = None,
     ) -> Self:
@@ -155,39 +167,29 @@ class BodyPartForest(BaseEstimator):
         self.joint_finder_ = self._learn_joints(held_out)
         return self
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Probability of each part, (H, W, 31) or (N, H, W, 31); all zero without a reading."""
-        return self._predict_images(X, self._predict_image)
-
-    def predict(self, X: ArrayLike) -> NDArray[np.uint8]:
-        """The most probable part of each pixel, (H, W) or (N, H, W); 255 without a reading."""
-        return self._predict_images(X, self._label_image)
-
     def find_joints(self, depth: ArrayLike) -> Joints:
         """Joints of the person in one image (H, W), and how probable they are."""
-        image = _check_image(depth)
+        image = check_depth(depth)
         pixels = self._read_pixels(image)
         return self.joint_finder_.find(*self._weigh_points(pixels, image.shape))
 
-    def _predict_image(self, image: NDArray[Any]) -> NDArray[np.float32]:
+    _n_axes = (2,)
+
+    def _predict_image(self, image: Any) -> base.Map:
+        image = check_depth(image)
         pixels = self._read_pixels(image)
         answer = np.zeros((image.size, len(bodies.PARTS)), dtype=np.float32)
         rows, columns = pixels.positions().T
         answer[rows * image.shape[1] + columns] = self._predict_pixels(pixels)
         return answer.reshape(*image.shape, -1)
 
-    def _label_image(self, image: NDArray[Any]) -> NDArray[np.uint8]:
+    def _label_image(self, image: Any) -> NDArray[np.uint8]:
+        image = check_depth(image)
         pixels = self._read_pixels(image)
         answer = np.full(image.shape, bodies.BACKGROUND, dtype=np.uint8)
         rows, columns = pixels.positions().T
         answer[rows, columns] = self._predict_pixels(pixels).argmax(axis=1)
         return answer
-
-    def _predict_images(self, X: ArrayLike, predict: Any) -> NDArray[Any]:
-        images = np.asarray(X)
-        if images.ndim != 3:
-            return predict(_check_image(images))
-        return np.stack([predict(_check_image(image)) for image in images])
 
     def _predict_pixels(self, pixels: DepthPixels) -> Array:
         """Probability of each part at each pixel, (n, 31)."""
@@ -301,7 +303,7 @@ def _read_frames(
 
 
 def _check_frame(frame: _Frame, number: int) -> _Frame:
-    depth = _check_image(frame.depth)
+    depth = check_depth(frame.depth)
     labels = np.asarray(frame.labels)
     if labels.shape != depth.shape or not np.issubdtype(labels.dtype, np.integer):
         raise ValueError(
@@ -320,12 +322,3 @@ def _check_frame(frame: _Frame, number: int) -> _Frame:
     ):
         raise ValueError(f"The joints of image {number} must be finite numbers of shape {shape}.")
     return _Frame(depth, labels.astype(np.uint8), frame.joints)
-
-
-def _check_image(depth: ArrayLike) -> NDArray[Any]:
-    image = np.asarray(depth)
-    if image.ndim != 2 or not image.size or image.dtype.kind not in "fiu":
-        raise ValueError(
-            f"A depth image is an array (H, W) of metres, not {image.dtype} of shape {image.shape}."
-        )
-    return image

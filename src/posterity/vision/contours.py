@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -13,33 +11,6 @@ from posterity.arrays import Array
 
 Mask = NDArray[np.bool_]
 _SMALL = 0.05  # borders of holes count from this share of the length of all borders
-
-
-def check_mask(mask: Any, name: str = "The mask") -> Mask:
-    """Check that an array is a mask with a figure in it.
-
-    Parameters
-    ----------
-    mask : array (H, W)
-        Booleans, or numbers that are zero outside of the figure.
-    name : str
-        The mask as messages call it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_mask(np.array([[0, 255]], dtype=np.uint8))
-    array([[False,  True]])
-    """
-    array = np.asarray(mask)
-    if array.ndim != 2 or array.dtype.kind not in "buif":
-        raise ValueError(f"{name} must be an array (height, width), not of shape {array.shape}.")
-    inside = array if array.dtype == np.bool_ else np.nan_to_num(array) != 0
-    if not inside.any():
-        raise ValueError(f"{name} is empty: no pixel is inside a figure.")
-    if inside.all():
-        raise ValueError(f"{name} has no background: every pixel is inside.")
-    return np.asarray(inside)
 
 
 def find_largest_region(mask: Mask) -> tuple[Mask, int]:

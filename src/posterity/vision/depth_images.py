@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import files
 from posterity.vision import images
@@ -24,8 +24,6 @@ SUFFIXES = frozenset({".npy", ".pgm", ".png", ".tif", ".tiff"})
 """Files of a folder that are depth images: those that can hold more than eight bits."""
 
 _ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK\x03\x04"  # how files of NumPy begin
-_DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")  # whole numbers of more than eight bits
-_FLOATS = ("F",)
 
 
 def read_depth(
@@ -80,6 +78,25 @@ def read_depth(
     return _scale_to_metres(values, scale)
 
 
+def check_depth(depth: ArrayLike) -> NDArray[Any]:
+    """Refuse what is not an array (H, W) of numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_depth(np.ones((2, 3, 4)))
+    Traceback (most recent call last):
+        ...
+    ValueError: A depth image is an array (H, W) of metres, not float64 of shape (2, 3, 4).
+    """
+    image = np.asarray(depth)
+    if image.ndim != 2 or not image.size or image.dtype.kind not in "fiu":
+        raise ValueError(
+            f"A depth image is an array (H, W) of metres, not {image.dtype} of shape {image.shape}."
+        )
+    return image
+
+
 def _check_unit(unit: str | float | None) -> float | None:
     """Return the size of a unit in metres."""
     if unit is None:
@@ -127,13 +144,10 @@ def _read_array(place: Path, most_pixels: int) -> NDArray[Any]:
 
 def _read_picture(place: Path, unit: str | float | None, most_pixels: int) -> NDArray[Any]:
     def decode(image: Any) -> NDArray[Any]:
-        from PIL import ImageOps
-
-        image.seek(0)
-        is_gray = image.mode in (*_DEEP, *_FLOATS) or (image.mode == "L" and unit is not None)
+        is_gray = image.mode in images.WIDE or (image.mode == "L" and unit is not None)
         if not is_gray:
             raise ImageError(_describe_mode(place, image.mode))
-        return np.asarray(ImageOps.exif_transpose(image))
+        return np.asarray(image)
 
     return images.decode_file(place, decode, most_pixels=most_pixels)
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, linalg, validation
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import (
@@ -24,19 +25,14 @@ from posterity.vision.windows import (
     single_view,
     variations,
 )
-from posterity.vision.windows import training as window_training
 from posterity.vision.windows.background import Background
 from posterity.vision.windows.calibration import Calibration
 from posterity.vision.windows.grouping import Groups
-from posterity.vision.windows.training import Training, TrainingOptions
+from posterity.vision.windows.training import Round, TrainingOptions, WindowTraining, train_sum
 from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _PASTED = 3.0  # patches on a scene, on average
-_ONE_CAMERA = (
-    "The images from which the probabilities of this detector were learned show one view, as from "
-    "a camera that stands still: they hold for that camera."
-)
 
 
 class WindowDetector(BaseEstimator):
@@ -140,7 +136,18 @@ class WindowDetector(BaseEstimator):
     (1, array([[40., 20., 60., 40.]]))
     """
 
+    card = ModelCard(
+        likelihood="Bernoulli",
+        prior="none: small steps, bounded by held-out patches",
+        feature_space="Haar rectangles of windows, in small trees",
+        inference="stagewise, most probable, with early rejection",
+        advice="boxes around objects of one kind and one shape",
+        page="detection",
+    )
+
     calibration_: Calibration | None
+    cascade_: WindowSum
+    rounds_: list[Round]
     view_: Array | None
 
     def __init__(
@@ -255,7 +262,7 @@ class WindowDetector(BaseEstimator):
             self.mirror,
         )
 
-        def publish(done: Training) -> None:
+        def publish(done: WindowTraining) -> None:
             self.cascade_, self.rounds_, self.found_ = done.cascade, done.rounds, done.found
             self.n_estimators_ = len(done.cascade)
             if on_round is not None:
@@ -263,7 +270,7 @@ class WindowDetector(BaseEstimator):
 
         start = self._find_start(options)
         self.calibration_, self.view_ = None, None
-        window_training.train_sum(
+        train_sum(
             frames[~held], frames[held], background, options, seed, start=start, on_round=publish
         )
         kept_out = np.flatnonzero(held_scenes)
@@ -293,7 +300,7 @@ class WindowDetector(BaseEstimator):
         check_is_fitted(self, "cascade_")
         frames = inputs.check_frames(image, self.channels)
         if self.view_ is not None and not single_view.shows_view(frames[-1], self.view_):
-            callers.warn_caller(f"{_ONE_CAMERA} This image shows another view.")
+            callers.warn_caller(f"{single_view.NOTE} This image shows another view.")
         groups = self._search(frames, self.min_size if min_size is None else min_size)
         found = self.calibration_
         probability = (
@@ -323,7 +330,7 @@ class WindowDetector(BaseEstimator):
     @property
     def notes_(self) -> tuple[str, ...]:
         """Sentences about the limits of the detector."""
-        return () if self.view_ is None else (_ONE_CAMERA,)
+        return () if self.view_ is None else (single_view.NOTE,)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless the parts of a detector that was read from a file agree."""
@@ -379,19 +386,13 @@ class WindowDetector(BaseEstimator):
         except calibration.NoBoxError as error:
             callers.warn_caller(f"{error} Boxes have no probability until then.")
 
-    def _find_start(self, options: TrainingOptions) -> Training | None:
+    def _find_start(self, options: TrainingOptions) -> WindowTraining | None:
         """What a fit with ``warm_start`` goes on from."""
         cascade = getattr(self, "cascade_", None)
         if not self.warm_start or cascade is None:
             return None
-        shape = (pyramid.count_planes(options.channels), *options.window)
-        if cascade.skips or cascade.shape != shape:
-            raise ValueError(
-                "warm_start goes on from trees that were learned with the same window and "
-                "channels; these were not."
-            )
-        found = getattr(self, "found_", np.empty((0, *shape), dtype=np.uint8))
-        return Training(cascade, list(self.rounds_), found)
+        found = getattr(self, "found_", None)
+        return WindowTraining.resume(cascade, self.rounds_, found, options)
 
     def _check_prior(self) -> float | None:
         if self.prior is not None and not 0.0 < self.prior < 1.0:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from posterity import regression
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision import images, kalman
 from posterity.vision.integrals import Pixels
 from posterity.vision.kalman import ConstantVelocityFilter, NormalState
@@ -77,9 +78,9 @@ class DisplacementTracker(BaseEstimator):
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import DisplacementTracker
-    >>> scene = datasets.moving_object(12, hidden=())
+    >>> scene = vision.datasets.moving_object(12, hidden=())
     >>> tracker = DisplacementTracker().start(scene.frames[0], scene.boxes[0])
     >>> for found in tracker.track(scene.frames[1:]):
     ...     pass
@@ -88,6 +89,21 @@ class DisplacementTracker(BaseEstimator):
     >>> found.radii(0.9).round(), round(found.probability, 2)
     (array([2., 2.]), 1.0)
     """
+
+    card = ModelCard(
+        likelihood="normal displacements; seen or not seen",
+        prior="normal motion",
+        feature_space="orientations of gradients in windows",
+        inference="exact filter; experts relearned while tracking",
+        advice="a box that follows one object through a video",
+        page="tracking",
+    )
+
+    frame_: WindowFrame
+    state_: NormalState
+    verifier_: Verifier
+    found_: Candidate
+    experts_: list[DisplacementExpert]
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ eight. What the header promises is checked before memory is taken.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,8 @@ SUFFIXES = frozenset(f".{kind}" for kind in (*_KINDS, "ppm", "tif", "tiff", "web
 # Formats that Pillow decodes by itself: others start programs, such as Ghostscript.
 _FORMATS = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "TIFF", "WEBP")
 _MODES = ("gray", "color")
-_WIDE = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # modes with more than eight bits
+WIDE = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # modes with more than eight bits
+_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 
 
 class ImageError(ValueError):
@@ -79,13 +81,45 @@ def read_image(
     return to_gray(colors) if mode == "gray" else to_color(colors)
 
 
+def load_image(image: Any, mode: str = "gray") -> Pixels:
+    """Return an image from an array, or from the path of a file.
+
+    Parameters
+    ----------
+    image : array, str or path
+        As :func:`to_gray` or :func:`read_image` takes it.
+    mode : {"gray", "color"}
+        Gray values (H, W), or red, green and blue (H, W, 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import images
+    >>> images.load_image(np.array([[7]], dtype=np.uint8), "color").shape
+    (1, 1, 3)
+    """
+    if isinstance(image, str | os.PathLike):
+        return read_image(image, mode)
+    return to_gray(image) if mode == "gray" else to_color(image)
+
+
 def decode_file(
     path: str | os.PathLike[str],
     decode: Callable[[Any], NDArray[Any]],
     *,
     most_pixels: int = MOST_PIXELS,
 ) -> NDArray[Any]:
-    """Open an image file with Pillow, check its size, and return what ``decode`` makes of it."""
+    """Return what a function makes of the first frame of a file, turned as EXIF says."""
+    with open_file(path, most_pixels=most_pixels) as image:
+        from PIL import ImageOps
+
+        image.seek(0)
+        return decode(ImageOps.exif_transpose(image))
+
+
+@contextlib.contextmanager
+def open_file(path: str | os.PathLike[str], *, most_pixels: int = MOST_PIXELS) -> Iterator[Any]:
+    """Open an image file with Pillow, check its size, and say in a sentence what is wrong."""
     place, pillow = files.check_path(path), import_pillow()
     try:
         if place.stat().st_size == 0:
@@ -94,7 +128,7 @@ def decode_file(
             width, height = image.size
             if width * height > most_pixels:
                 raise ImageError(_describe_size(place, width, height, most_pixels))
-            return decode(image)
+            yield image
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise ImageError(f"{place} has too many pixels: {error}") from error
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
@@ -126,7 +160,7 @@ def write_image(path: str | os.PathLike[str], image: Any) -> None:
     (3, 5, 3)
     """
     place, pillow = files.check_path(path), import_pillow()
-    pixels = _check_pixels(image)
+    pixels = to_pixels(image)
     kinds = pillow.registered_extensions()
     kind = kinds.get(place.suffix.lower())
     if kind is None or kind not in _FORMATS:
@@ -181,7 +215,7 @@ def to_gray(image: Any) -> Pixels:
     >>> to_gray(np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], dtype=np.uint8))
     array([[ 76, 150,  29]], dtype=uint8)
     """
-    pixels = _check_pixels(image)
+    pixels = to_pixels(image)
     if pixels.ndim == 2:
         return pixels
     red, green, blue = (pixels[:, :, k].astype(np.uint32) for k in range(3))
@@ -198,12 +232,20 @@ def to_color(image: Any) -> Pixels:
     >>> to_color(np.array([[7]], dtype=np.uint8))
     array([[[7, 7, 7]]], dtype=uint8)
     """
-    pixels = _check_pixels(image)
+    pixels = to_pixels(image)
     return np.repeat(pixels[:, :, None], 3, axis=2) if pixels.ndim == 2 else pixels
 
 
-def _check_pixels(image: Any) -> Pixels:
-    """Bytes (H, W) or (H, W, 3) of an array."""
+def to_pixels(image: Any) -> Pixels:
+    """Bytes (H, W) or (H, W, 3) of an image of the kinds that :func:`to_gray` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import images
+    >>> images.to_pixels(np.array([[0.0, 1.0]]))
+    array([[  0, 255]], dtype=uint8)
+    """
     array = np.asarray(image)
     channels = array.shape[2] if array.ndim == 3 else 1
     if array.ndim not in (2, 3) or channels not in (1, 3, 4) or 0 in array.shape:
@@ -256,18 +298,17 @@ def _list_formats(pillow: Any) -> list[str]:
 
 
 def _decode(image: Any) -> NDArray[Any]:
-    """Gray or colour, turned as EXIF says, at most 16 bits."""
-    from PIL import ImageOps
+    """Gray or colour, at most 16 bits."""
+    if image.mode in WIDE:
+        return _narrow(np.asarray(image))
+    if image.mode in ("1", "L"):
+        return np.asarray(image.convert("L"))
+    return np.asarray(image.convert("RGBA" if may_be_clear(image) else "RGB"))
 
-    image.seek(0)
-    upright = ImageOps.exif_transpose(image)
-    if upright.mode in _WIDE:
-        return _narrow(np.asarray(upright))
-    if upright.mode in ("1", "L"):
-        return np.asarray(upright.convert("L"))
-    if "transparency" in upright.info or upright.mode in ("LA", "La", "PA", "RGBA", "RGBa"):
-        return np.asarray(upright.convert("RGBA"))
-    return np.asarray(upright.convert("RGB"))
+
+def may_be_clear(image: Any) -> bool:
+    """Return whether an image of Pillow has opacity."""
+    return "transparency" in image.info or image.mode in _ALPHA
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[np.uint8] | NDArray[np.uint16]:

@@ -13,7 +13,7 @@ from posterity.vision import images
 from posterity.vision.integrals import Pixels
 from posterity.vision.label_colors import choose_colors
 
-_NUMBERS = frozenset({"1", "L", "P", "I", "I;16", "I;16B", "I;16L", "I;16N"})
+_NUMBERS = {"1", "L", "P", *images.WIDE} - {"F"}
 
 
 def read_label_map(path: str | os.PathLike[str]) -> NDArray[np.int64]:
@@ -97,7 +97,6 @@ def _complete_palette(colors: ArrayLike | None) -> Pixels:
 
 
 def _decode_numbers(image: Any) -> NDArray[Any]:
-    image.seek(0)
     if image.mode in _NUMBERS:
         return np.asarray(image)
     return np.asarray(image.convert("RGB"))

@@ -51,7 +51,7 @@ class LabelledPictures:
 
     def read_picture(self, number: int) -> Pixels:
         """One image in colour, (H, W, 3)."""
-        return read_picture(self.pictures[number])
+        return images.load_image(self.pictures[number], "color")
 
     def read(self, number: int) -> tuple[Pixels, NDArray[np.int64]]:
         """One image (H, W, 3) with its labels (H, W); -1 at pixels that are left out."""
@@ -74,13 +74,6 @@ class LabelledPictures:
         """All images with their labels, one at a time."""
         for number in range(len(self)):
             yield self.read(number)
-
-
-def read_picture(picture: Any) -> Pixels:
-    """Return an image in colour, (H, W, 3), from an array or the path of a file."""
-    if isinstance(picture, str | os.PathLike):
-        return images.read_image(picture, "color")
-    return images.to_color(picture)
 
 
 def _list_items(items: Iterable[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from posterity.arrays import Array
+from posterity.vision.contours import Mask
+from posterity.vision.masks import list_masks
 
 CELLS = (24, 18)
 """Rows and columns of the grid."""
@@ -22,7 +23,7 @@ _LEAST_ROWS = 3  # of a person
 _PAD = 2
 
 
-def measure_masks(masks: Iterable[Any]) -> Array:
+def measure_masks(X: Any) -> Array:
     """Signed distances to the outlines of silhouettes, (N, 432).
 
     Each silhouette is scaled to the same height and centred by its mean column, so that its place
@@ -31,8 +32,8 @@ def measure_masks(masks: Iterable[Any]) -> Array:
 
     Parameters
     ----------
-    masks : array of shape (N, H, W), or N arrays (H, W)
-        Other than zero where the person is.
+    X : array of shape (H, W) or (N, H, W), or sequence of arrays (H, W)
+        Masks: other than zero where the person is.
 
     Examples
     --------
@@ -43,20 +44,17 @@ def measure_masks(masks: Iterable[Any]) -> Array:
     >>> measured.shape, bool(np.allclose(measured[0], measured[1]))
     ((2, 432), True)
     """
-    return np.stack([_measure_mask(check_mask(mask, k)) for k, mask in enumerate(masks)])
+    people = [_check_person(mask, k) for k, mask in enumerate(list_masks(X))]
+    if not people:
+        raise ValueError("There are no masks.")
+    return np.stack([_measure_mask(mask) for mask in people])
 
 
-def check_mask(mask: Any, number: int) -> NDArray[np.bool_]:
-    """Refuse what is not a silhouette of more than one row of pixels."""
-    values = np.asarray(mask)
-    if values.ndim != 2 or values.dtype.kind not in "buif":
-        raise ValueError(
-            f"Mask {number} must be an array (H, W), not {values.dtype} of shape {values.shape}."
-        )
-    is_person = np.nan_to_num(values) != 0
-    if np.count_nonzero(is_person.any(axis=1)) < _LEAST_ROWS:
+def _check_person(mask: Mask, number: int) -> Mask:
+    """Refuse a silhouette of fewer than three rows of pixels."""
+    if np.count_nonzero(mask.any(axis=1)) < _LEAST_ROWS:
         raise ValueError(f"Mask {number} shows no person: fewer than three of its rows are set.")
-    return np.asarray(is_person)
+    return mask
 
 
 def _measure_mask(mask: NDArray[np.bool_]) -> Array:

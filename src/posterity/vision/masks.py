@@ -1,8 +1,12 @@
-"""Read masks: pictures in which a figure is white, or opaque."""
+"""Masks: arrays that are other than zero inside a figure, and image files of them.
+
+In a file, a figure is what is opaque, or else what differs from the edge of the image.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +14,15 @@ from numpy.typing import NDArray
 
 from posterity import files
 from posterity.vision import contours, images
+from posterity.vision.contours import Mask
 from posterity.vision.images import ImageError
 
 _CLEAR = (0.2, 0.8)  # of the range of values: those between are neither inside nor outside
 _MOST_UNCLEAR = 0.1  # share of the pixels of a mask
 _LEAST_HEIGHT = 20  # pixels
-_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 
 
-def read_mask(
-    path: str | os.PathLike[str], *, most_pixels: int = images.MOST_PIXELS
-) -> NDArray[np.bool_]:
+def read_mask(path: str | os.PathLike[str], *, most_pixels: int = images.MOST_PIXELS) -> Mask:
     """Read the mask of a figure from an image file.
 
     Parameters
@@ -55,7 +57,7 @@ def read_mask(
     return to_mask(images.decode_file(place, _decode, most_pixels=most_pixels), str(place))
 
 
-def to_mask(values: Any, name: str) -> NDArray[np.bool_]:
+def to_mask(values: Any, name: str) -> Mask:
     """Turn gray values or opacity (H, W) into a mask; messages call the image by its name.
 
     Examples
@@ -80,12 +82,53 @@ def to_mask(values: Any, name: str) -> NDArray[np.bool_]:
     inside = share > 0.5
     edge = np.concatenate([inside[0], inside[-1], inside[:, 0], inside[:, -1]])
     try:
-        return contours.check_mask(~inside if edge.mean() > 0.5 else inside, name)
+        return check_mask(~inside if edge.mean() > 0.5 else inside, name)
     except ValueError as error:
         raise ImageError(str(error)) from error
 
 
-def check_figure(mask: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
+def check_mask(mask: Any, name: str = "The mask") -> Mask:
+    """Check that an array is a mask with a figure in it.
+
+    Parameters
+    ----------
+    mask : array (H, W)
+        Booleans, or numbers that are other than zero inside the figure.
+    name : str
+        The mask as messages call it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_mask(np.array([[0, 255]], dtype=np.uint8))
+    array([[False,  True]])
+    """
+    array = np.asarray(mask)
+    if array.ndim != 2 or array.dtype.kind not in "buif":
+        raise ValueError(f"{name} must be an array (height, width), not of shape {array.shape}.")
+    inside = array if array.dtype == np.bool_ else np.nan_to_num(array) != 0
+    if not inside.any():
+        raise ValueError(f"{name} is empty: no pixel is inside a figure.")
+    if inside.all():
+        raise ValueError(f"{name} has no background: every pixel is inside.")
+    return np.asarray(inside)
+
+
+def list_masks(masks: Any) -> Iterator[Mask]:
+    """Yield the masks of one array (H, W), or of a sequence of them, and check each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [mask.sum() for mask in list_masks(np.eye(3))]
+    [np.int64(3)]
+    """
+    is_single = isinstance(masks, np.ndarray) and masks.ndim == 2
+    for number, mask in enumerate([masks] if is_single else masks):
+        yield check_mask(mask, f"Mask {number}")
+
+
+def check_figure(mask: Mask, name: str) -> Mask:
     """Refuse a figure that is too small to have a shape.
 
     Examples
@@ -107,14 +150,10 @@ def check_figure(mask: NDArray[np.bool_], name: str) -> NDArray[np.bool_]:
 
 def _decode(image: Any) -> NDArray[Any]:
     """Opacity where some pixels are transparent, and gray values otherwise."""
-    from PIL import ImageOps
-
-    image.seek(0)
-    upright = ImageOps.exif_transpose(image)
-    if "transparency" in upright.info or upright.mode in _ALPHA:
-        opacity = np.asarray(upright.convert("RGBA"))[:, :, 3]
+    if images.may_be_clear(image):
+        opacity = np.asarray(image.convert("RGBA"))[:, :, 3]
         if opacity.min() < opacity.max():
             return opacity
-    if upright.mode.startswith(("I", "F")):
-        return np.nan_to_num(np.asarray(upright, dtype=np.float64))
-    return np.asarray(upright.convert("L"))
+    if image.mode in images.WIDE:
+        return np.nan_to_num(np.asarray(image, dtype=np.float64))
+    return np.asarray(image.convert("L"))

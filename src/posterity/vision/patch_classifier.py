@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import classification, distributions
 from posterity.arrays import Array
+from posterity.models import ModelCard
 from posterity.vision import patches
 from posterity.vision.gabor import Gabor
 from posterity.vision.integrals import Pixels
@@ -67,6 +68,15 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
     array(['columns', 'rows', 'columns', 'rows'], dtype='<U7')
     """
 
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="weak normal",
+        feature_space="Gabor responses, then hidden units",
+        inference="stagewise, most probable",
+        advice="classes of small images that show one thing each",
+        page="patches",
+    )
+
     def __init__(
         self,
         size: tuple[int, int] = (60, 60),
@@ -105,15 +115,18 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each image."""
-        return self.classifier_.predict(self._describe(X))
+        columns = self._describe(X)
+        return self.classifier_.predict(columns)
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, (N, C)."""
-        return self.classifier_.predict_proba(self._describe(X))
+        columns = self._describe(X)
+        return self.classifier_.predict_proba(columns)
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The distribution of the class of each image, by its place in ``classes_``."""
-        return self.classifier_.predict_dist(self._describe(X))
+        columns = self._describe(X)
+        return self.classifier_.predict_dist(columns)
 
     def _describe(self, X: Any) -> NDArray[Any]:
         check_is_fitted(self)

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from posterity import linalg, validation
 from posterity.arrays import Array
 from posterity.linalg.leading import leading_eigenpairs
+from posterity.vision.shape_contexts import find_squares
 
 _NEIGHBOURS = 10  # nearest poses between which features differ by noise
 _MOST_ROWS = 2000  # whose neighbours, or distances, are looked for
@@ -195,7 +196,7 @@ def find_whitening(
     """
     n = len(poses)
     some = rng.permutation(n)[:_MOST_ROWS]
-    squares = _find_squares(poses[some], poses)
+    squares = find_squares(poses[some], poses)
     squares[np.arange(len(some)), some] = np.inf
     if groups is not None and len(np.unique(groups)) > 1:
         squares[groups[some][:, None] == groups] = np.inf
@@ -241,7 +242,7 @@ def _measure_distance(rows: Array, rng: np.random.Generator) -> float:
 
 def _measure_kernel(a: Array, b: Array, width: float) -> Array:
     """Squared-exponential kernel, (len(a), len(b))."""
-    return np.asarray(np.exp(-0.5 * _find_squares(a, b) / width**2))
+    return np.asarray(np.exp(-0.5 * find_squares(a, b) / width**2))
 
 
 def _learn_gate(columns: Array, owner: Labels) -> tuple[Array, Array]:
@@ -280,8 +281,3 @@ def _find_covariance(columns: Array, penalty: float) -> Array:
 
 def _add_penalty(columns: Array, penalty: float) -> Array:
     return np.asarray(columns.T @ columns + penalty * np.eye(columns.shape[1]))
-
-
-def _find_squares(a: Array, b: Array) -> Array:
-    squares = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * (a @ b.T)
-    return np.maximum(squares, 0.0)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, compilation, validation
 from posterity.arrays import Array
-from posterity.vision import contours
+from posterity.vision import contours, masks
 
 _NEAREST, _FURTHEST = 0.125, 2.0  # radii of the inmost and outmost ring, in median distances
 _MOST_CONTEXTS = 40_000  # from which codes are learned
@@ -87,9 +87,9 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import ShapeContexts
-    >>> masks = datasets.bodies(6, noise=False).parts < 255
+    >>> masks = vision.datasets.bodies(6, noise=False).parts < 255
     >>> model = ShapeContexts(n_codes=20).fit(masks)
     >>> histograms = model.transform(masks)
     >>> histograms.shape, np.round(histograms.sum(axis=1), 6).max()
@@ -124,7 +124,7 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         """
         n_codes = validation.check_count(self.n_codes, "n_codes", least=2)
         rng = arrays.generator(self.random_state)
-        contexts = np.concatenate([self._describe(mask, k) for k, mask in enumerate(X)])
+        contexts = np.concatenate([self._describe(mask) for mask in masks.list_masks(X)])
         if len(contexts) < n_codes:
             raise ValueError(
                 f"{len(contexts)} points of contours are too few for n_codes={n_codes}."
@@ -134,14 +134,14 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         search = MiniBatchKMeans(n_codes, n_init=1, random_state=int(rng.integers(1 << 31)))
         search.fit(contexts)
         self.codes_ = np.asarray(search.cluster_centers_, dtype=np.float64)
-        nearest = np.sqrt(np.median(_find_squares(contexts, self.codes_).min(axis=1)))
+        nearest = np.sqrt(np.median(find_squares(contexts, self.codes_).min(axis=1)))
         self.width_ = validation.check_positive(self.softness, "softness") * float(nearest)
         return self
 
     def transform(self, X: Iterable[Any]) -> Array:
         """Histograms, (N, n_codes); each sums to one."""
         check_is_fitted(self, "codes_")
-        rows = [self._count_votes(self._describe(mask, k)) for k, mask in enumerate(X)]
+        rows = [self._count_votes(self._describe(mask)) for mask in masks.list_masks(X)]
         return np.array(rows).reshape(-1, len(self.codes_))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -157,21 +157,27 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         validation.require_array(self.codes_, "codes_", np.float64, (None, size))
         validation.require_positive(self.width_, "width_")
 
-    def _describe(self, mask: Any, number: int) -> Array:
-        inside = contours.check_mask(mask, f"Mask {number}")
+    def _describe(self, mask: Any) -> Array:
         points = contours.sample_contour(
-            inside, validation.check_count(self.n_points, "n_points", least=8)
+            mask, validation.check_count(self.n_points, "n_points", least=8)
         )
         return np.sqrt(describe_points(points, self.n_radii, self.n_angles))
 
     def _count_votes(self, contexts: Array) -> Array:
-        squares = _find_squares(contexts, self.codes_)
+        squares = find_squares(contexts, self.codes_)
         votes = softmax(-0.5 * squares / self.width_**2, axis=1)
         return np.asarray(votes.mean(axis=0))
 
 
-def _find_squares(a: Array, b: Array) -> Array:
-    """Squared distances between rows, (n, m)."""
+def find_squares(a: Array, b: Array) -> Array:
+    """Squared distances between rows, (n, m).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find_squares(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
+    array([[25.]])
+    """
     squares = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1) - 2.0 * (a @ b.T)
     return np.maximum(squares, 0.0)
 

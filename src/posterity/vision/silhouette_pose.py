@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, validation
 from posterity.arrays import Array
-from posterity.vision import contours
+from posterity.models import ModelCard
+from posterity.vision import masks
 from posterity.vision.occupancy import measure_occupancy
 from posterity.vision.pose_chains import measure_bend, measure_speeds
 from posterity.vision.pose_experts import PoseExperts
@@ -90,13 +91,13 @@ class SilhouettePose(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.bodies : Rendered people.
+    posterity.vision.datasets.bodies : Rendered people.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import ShapeContexts, SilhouettePose
-    >>> data = datasets.bodies(90, max_turn=30.0, noise=False)
+    >>> data = vision.datasets.bodies(90, max_turn=30.0, noise=False)
     >>> masks, poses = data.parts < 255, data.poses
     >>> model = SilhouettePose(contexts=ShapeContexts(20, n_points=60))
     >>> model = model.fit(masks[:80], poses[:80], times=[0] * 80)
@@ -104,6 +105,15 @@ class SilhouettePose(BaseEstimator):
     >>> answer.shape, answer.interval(0.9)[0].shape
     ((10, 38, 3), (10, 38, 3))
     """
+
+    card = ModelCard(
+        likelihood="mixture of normals",
+        prior="normal",
+        feature_space="kernel columns of shape contexts",
+        inference="most probable experts; errors on held-out groups",
+        advice="poses of a person from silhouettes, with all that they may show",
+        page="silhouettes",
+    )
 
     experts_: PoseExperts
     contexts_: ShapeContexts | None
@@ -137,8 +147,9 @@ class SilhouettePose(BaseEstimator):
         self,
         X: Any,
         y: ArrayLike,
-        times: ArrayLike | None = None,
+        *,
         groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
     ) -> Self:
         """Learn experts, and how sure they are.
 
@@ -148,12 +159,12 @@ class SilhouettePose(BaseEstimator):
             Masks; or histograms of their contours, made elsewhere.
         y : array-like of shape (N, ...)
             Poses, such as (N, J, 3).
-        times : array-like of shape (N,), optional
-            Times of frames. A row follows the one before it if its time is one step later, where
-            the step is the most frequent one. None: all rows follow each other.
         groups : array-like of shape (N,), optional
             Rows to hold out together, such as those of one person; frames of different groups do
             not follow each other. None: blocks of successive rows are held out.
+        times : array-like of shape (N,), optional
+            Times of frames. A row follows the one before it if its time is one step later, where
+            the step is the most frequent one. None: all rows follow each other.
         """
         rng = arrays.generator(self.random_state)
         poses, self.target_shape_ = _check_poses(y)
@@ -221,9 +232,9 @@ class SilhouettePose(BaseEstimator):
             self.contexts_, self.n_features_in_ = None, np.shape(X)[1]
             return
         given = ShapeContexts() if self.contexts is None else clone(self.contexts)
-        masks = list(_list_masks(X))
-        some = np.sort(rng.permutation(len(masks))[: max(len(masks) // 8, 300)])
-        self.contexts_ = given.fit([masks[k] for k in some])
+        figures = list(masks.list_masks(X))
+        some = np.sort(rng.permutation(len(figures))[: max(len(figures) // 8, 300)])
+        self.contexts_ = given.fit([figures[k] for k in some])
 
     def _describe(self, X: Any) -> Array:
         """Features of silhouettes, (n, D)."""
@@ -232,9 +243,9 @@ class SilhouettePose(BaseEstimator):
             return np.log(_check_histograms(X, self.n_features_in_) + c)
         if _are_histograms(X):
             raise ValueError("This model was fitted to masks (H, W), not to histograms.")
-        masks = [contours.check_mask(m, f"Mask {k}") for k, m in enumerate(_list_masks(X))]
-        pictures = np.array([measure_occupancy(mask, self.grid_shape) for mask in masks])
-        return np.column_stack([np.log(self.contexts_.transform(masks) + c), pictures])
+        figures = list(masks.list_masks(X))
+        pictures = np.array([measure_occupancy(mask, self.grid_shape) for mask in figures])
+        return np.column_stack([np.log(self.contexts_.transform(figures) + c), pictures])
 
     def _learn(self, data: _Rows, rng: np.random.Generator) -> PoseExperts:
         n = len(data.poses)
@@ -368,12 +379,6 @@ def _find_successors(
 
 def _are_histograms(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
-
-
-def _list_masks(X: Any) -> Iterable[Any]:
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        return [X]
-    return X
 
 
 def _check_histograms(X: Any, n_bins: int | None) -> Array:

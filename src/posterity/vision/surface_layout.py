@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, classification, distributions, validation
+from posterity import arrays, classification, validation
 from posterity.arrays import Array
-from posterity.vision import interpolation, labelled_pictures
+from posterity.models import ModelCard
+from posterity.vision import base, images, interpolation
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.segments import segment_rows, segmentations, segmented_image
 from posterity.vision.segments.merging import HeldOutImage, SegmentMerging, judge_pixels
@@ -31,7 +31,7 @@ _HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows 
 _LEAF_PRECISION = 0.1  # in images, whose segments are correlated: few of them are independent
 
 
-class SurfaceLayout(BaseEstimator):
+class SurfaceLayout(base.PixelClassifier):
     """Classifier of the surfaces of a scene, with a probability for every pixel.
 
     An image is partitioned several times into segments. Boosted trees give each segment a
@@ -55,7 +55,7 @@ class SurfaceLayout(BaseEstimator):
         Maximum number of tests from the root of a tree to a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=0.15
         Number of features tried for each tree; a float is a fraction of all.
-    size : int, default=320
+    max_size : int, default=320
         Longest side in pixels at which images are looked at.
     cv : int, default=5
         Number of parts of the images, each of which is held out once.
@@ -83,14 +83,14 @@ class SurfaceLayout(BaseEstimator):
 
     See Also
     --------
-    posterity.datasets.streets : Labelled images.
+    posterity.vision.datasets.streets : Labelled images.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import SurfaceLayout
-    >>> data = datasets.streets(14, (60, 80))
-    >>> model = SurfaceLayout([("felzenszwalb", 50)], n_estimators=20, size=80, random_state=0)
+    >>> data = vision.datasets.streets(14, (60, 80))
+    >>> model = SurfaceLayout([("felzenszwalb", 50)], n_estimators=20, max_size=80, random_state=0)
     >>> model = model.fit(data.images[:12], data.labels[:12])
     >>> model.predict_proba(data.images[13]).shape
     (60, 80, 3)
@@ -98,6 +98,16 @@ class SurfaceLayout(BaseEstimator):
     np.float64(0.96)
     """
 
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal leaf values",
+        feature_space="colour, texture, shape and lines of segments",
+        inference="stagewise, cross-fitted and averaged over partitions",
+        advice="ground, walls and sky of scenes",
+        page="surfaces",
+    )
+
+    merging_: SegmentMerging
     label_model_: classification.BoostedTreesClassifier
     homogeneity_model_: classification.BoostedTreesClassifier | None
 
@@ -108,7 +118,7 @@ class SurfaceLayout(BaseEstimator):
         n_estimators: int = 100,
         max_depth: int = 6,
         max_features: int | float | str | None = 0.15,
-        size: int = 320,
+        max_size: int = 320,
         cv: int = 5,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -117,7 +127,7 @@ class SurfaceLayout(BaseEstimator):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.max_features = max_features
-        self.size = size
+        self.max_size = max_size
         self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -129,7 +139,7 @@ class SurfaceLayout(BaseEstimator):
         *,
         void: ArrayLike = -1,
         groups: ArrayLike | None = None,
-        names: Mapping[int, str] | Sequence[str] | None = None,
+        names: base.Names = None,
     ) -> Self:
         """Learn labels and homogeneity of segments, and how to merge them.
 
@@ -147,14 +157,12 @@ class SurfaceLayout(BaseEstimator):
             Names of labels; a sequence begins with that of label 0. None: their numbers.
         """
         kinds = segmentations.check_segmentations(self.segmentations)
-        size = validation.check_count(self.size, "size", least=16)
+        size = validation.check_count(self.max_size, "max_size", least=16)
         pictures = LabelledPictures.check(X, y, void)
         found = segment_rows.describe_pictures(pictures, kinds, size, groups, self.n_jobs)
         return self.fit_segments(found, names)
 
-    def fit_segments(
-        self, found: LabelledSegments, names: Mapping[int, str] | Sequence[str] | None = None
-    ) -> Self:
+    def fit_segments(self, found: LabelledSegments, names: base.Names = None) -> Self:
         """Learn from images whose segments are described already, as :meth:`fit` does.
 
         Parameters
@@ -166,8 +174,7 @@ class SurfaceLayout(BaseEstimator):
         """
         rng = arrays.generator(self.random_state)
         self.classes_ = found.classes
-        named = names if isinstance(names, Mapping) else dict(enumerate(names or ()))
-        self.names_ = tuple(named.get(k, str(k)) for k in found.classes.tolist())
+        self.names_ = base.name_classes(found.classes, names)
         self.n_features_in_ = found.features.shape[1]
         p = self._learn_labels(found, rng)
         h = self._learn_homogeneity(found, rng)
@@ -181,19 +188,12 @@ class SurfaceLayout(BaseEstimator):
         self.held_out_score_, self.held_out_log_score_ = float(right / n), float(score / n)
         return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Predict the probability of each class at each pixel of an image, (H, W, C).
-
-        Parameters
-        ----------
-        X : array (H, W) or (H, W, 3), or path
-            Image.
-        """
+    def _predict_image(self, image: Any) -> base.Map:
         check_is_fitted(self, "label_model_")
-        image = labelled_pictures.read_picture(X)
+        pixels = images.load_image(image, "color")
         kinds = segmentations.check_segmentations(self.segmentations)
-        merged = self.merge_segments(segmented_image.describe_image(image, kinds, self.size))
-        return _resize_map(merged, image.shape)
+        described = segmented_image.describe_image(pixels, kinds, self.max_size)
+        return _resize_map(self.merge_segments(described), pixels.shape)
 
     def merge_segments(self, found: SegmentedImage) -> NDArray[np.float32]:
         """Merge the probabilities of segments that are described already, (h, w, C)."""
@@ -201,24 +201,6 @@ class SurfaceLayout(BaseEstimator):
         model = self.homogeneity_model_
         h = np.ones(len(p)) if model is None else model.predict_proba(found.features)[:, 1]
         return self.merging_.merge(found, p, h).astype(np.float32)
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Predict the most probable class of each pixel of an image, (H, W)."""
-        best = np.argmax(self.predict_proba(X), axis=-1)
-        labels: NDArray[np.int64] = self.classes_[best]
-        return labels
-
-    def predict_dist(self, X: Any) -> distributions.Categorical:
-        """Predict the distribution of the class of each pixel, by its place in ``classes_``."""
-        p = np.maximum(self.predict_proba(X).astype(np.float64), np.finfo(np.float64).tiny)
-        return distributions.Categorical(np.log(p / p.sum(axis=-1, keepdims=True)))
-
-    def predict_entropy(self, X: Any) -> NDArray[np.float32]:
-        """Predict the entropy of the class of each pixel in bits, (H, W); 0 is certain."""
-        bits: NDArray[np.float32] = (self.predict_dist(X).entropy() / np.log(2.0)).astype(
-            np.float32
-        )
-        return bits
 
     def check_consistency(self) -> None:
         """Raise ValueError where the fitted parts do not belong together."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, progress, validation
+from posterity import arrays, progress, validation
+from posterity.models import ModelCard
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import contrast_classes
 from posterity.trees.boosting.fresh import FreshRules
 from posterity.trees.boosting.grown import TreeRules
-from posterity.vision import pixel_boosting, pixel_rows
-from posterity.vision.interpolation import Map
+from posterity.vision import base, images, pixel_boosting, pixel_rows
+from posterity.vision.base import Map
 from posterity.vision.labelled_pictures import LabelledPictures
 from posterity.vision.random_field import RandomField
 from posterity.vision.random_field_learning import LabelledField, learn_random_field
@@ -30,7 +30,7 @@ _DIRECTIONS = 5  # of outputs, by which tests are chosen
 _LEAST_P = 1e-7  # of a class at a pixel: single precision knows less than that from 0
 
 
-class TextonSegmenter(BaseEstimator):
+class TextonSegmenter(base.PixelClassifier):
     """Boosted trees that assign each pixel of an image to a class by the textons around it.
 
     Pixels are described by filters and sorted into textons: typical textures, colours and
@@ -83,7 +83,7 @@ class TextonSegmenter(BaseEstimator):
     ----------
     classes_ : ndarray of shape (C,), int64
         Labels seen in training.
-    names_ : list of str
+    names_ : tuple of str
         Their names.
     bank_ : TextonBank
         Textons.
@@ -106,7 +106,7 @@ class TextonSegmenter(BaseEstimator):
 
     See Also
     --------
-    posterity.displays.LabelMapDisplay : Shows labels and doubt.
+    posterity.vision.displays.LabelMapDisplay : Shows labels and entropy.
 
     Examples
     --------
@@ -126,6 +126,15 @@ class TextonSegmenter(BaseEstimator):
     >>> bool(np.mean(model.predict(X[6]) == y[6]) > 0.9)
     True
     """
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="normal leaf values",
+        feature_space="rectangles of textons, and a random field",
+        inference="stagewise, cross-fitted and averaged; mean field",
+        advice="a class for every pixel of photographs",
+        page="segmentation",
+    )
 
     random_field_: RandomField
 
@@ -177,7 +186,7 @@ class TextonSegmenter(BaseEstimator):
         *,
         void: ArrayLike = -1,
         groups: ArrayLike | None = None,
-        names: Mapping[int, str] | None = None,
+        names: base.Names = None,
     ) -> Self:
         """Learn textons, trees and the random field.
 
@@ -192,8 +201,8 @@ class TextonSegmenter(BaseEstimator):
             Labels of pixels that are left out.
         groups : array of shape (N,), optional
             Images to keep together, such as those of one scene. None: each image by itself.
-        names : dict of int to str, optional
-            Names of labels. None: the labels themselves.
+        names : mapping of int to str, or sequence of str, optional
+            Names of labels; a sequence begins with that of label 0. None: their numbers.
         """
         rng = arrays.generator(self.random_state)
         pictures = LabelledPictures.check(X, y, void)
@@ -207,7 +216,7 @@ class TextonSegmenter(BaseEstimator):
             weak, rows, rules, self.n_iter_no_change, rng, self.n_jobs
         )
         self.bank_, self.family_, self.classes_ = bank, weak, classes
-        self.names_ = [str((names or {}).get(c, c)) for c in classes.tolist()]
+        self.names_ = base.name_classes(classes, names)
         self.trees_, self.calibration_ = BoostedTrees.join(found.sums), found.calibration
         self.held_out_score_, self.held_out_log_score_ = found.accuracy, found.score
         self.n_estimators_ = [trees.n_trees for trees in found.sums]
@@ -217,34 +226,14 @@ class TextonSegmenter(BaseEstimator):
             self.random_field_, *self.smoothing_log_scores_ = learn_random_field(fields, rng)
         return self
 
-    def predict_proba(self, image: Any) -> Map:
-        """Probability of each class at each pixel of an image, (H, W, C).
-
-        Parameters
-        ----------
-        image : array (H, W) or (H, W, 3)
-            One image.
-        """
+    def _predict_image(self, image: Any) -> Map:
         check_is_fitted(self, "trees_")
-        described = self.bank_.describe(image)
+        described = self.bank_.describe(images.load_image(image, "color"))
         field = self.random_field_ if self.smooth else RandomField()
         p = field.smooth(self.predict_samples(self.trees_, described), described.planes)
         whole = np.maximum(described.grids.spread_samples(p), np.float32(_LEAST_P))
         whole /= np.sum(whole, axis=-1, keepdims=True)
         return whole
-
-    def predict(self, image: Any) -> NDArray[np.int64]:
-        """The most probable class of each pixel of an image, (H, W)."""
-        return self.classes_[np.argmax(self.predict_proba(image), axis=-1)]
-
-    def predict_dist(self, image: Any) -> distributions.Categorical:
-        """The distribution of the class of each pixel, by its place in ``classes_``."""
-        p = self.predict_proba(image).astype(np.float64)
-        return distributions.Categorical(np.log(p / np.sum(p, axis=-1, keepdims=True)))
-
-    def predict_entropy(self, image: Any) -> Map:
-        """Entropy of the class of each pixel in bits, (H, W): 0 is certain, 1 like a coin."""
-        return measure_entropy(self.predict_proba(image))
 
     def _build_rules(self) -> FreshRules:
         count, positive = validation.check_count, validation.check_positive
@@ -301,17 +290,3 @@ class TextonSegmenter(BaseEstimator):
             known = self.classes_[numbers] == at
             at = np.where(known, numbers, -1)
             yield LabelledField(log_p, described.planes, at, int(folds[n]))
-
-
-def measure_entropy(p: Map) -> Map:
-    """Entropy in bits of probabilities (..., C).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.vision import texton_segmenter
-    >>> texton_segmenter.measure_entropy(np.array([[0.5, 0.5], [1.0, 0.0]]))
-    array([1., 0.])
-    """
-    bits = np.log2(np.maximum(p, np.finfo(np.float32).tiny))
-    return np.maximum(-np.einsum("...c,...c->...", p, bits), 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, Self
 
 import numpy as np
@@ -10,10 +9,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, kernels, linalg, models, validation
+from posterity import arrays, distributions, kernels, linalg, models, validation
 from posterity.arrays import Array
 from posterity.inference import gplvm
 from posterity.latent import motion
+from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
 from posterity.vision.gait import Gait
 from posterity.vision.mask_distances import measure_masks
@@ -66,20 +66,29 @@ class WalkingModel(BaseEstimator):
     See Also
     --------
     posterity.GPLVM : Latent points of any table.
-    posterity.datasets.walkers : Poses and silhouettes.
+    posterity.vision.datasets.walkers : Poses and silhouettes.
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import WalkingModel
-    >>> walk = datasets.walkers(2)
-    >>> model = WalkingModel(3).fit(walk.poses, walk.masks, groups=walk.groups, times=walk.times)
+    >>> walk = vision.datasets.walkers(2)
+    >>> model = WalkingModel(3).fit(walk.masks, walk.poses, groups=walk.groups, times=walk.times)
     >>> round(model.period_, 1)
     1.1
-    >>> found = model.pose_from(walk.masks[5])
+    >>> found = model.predict_modes(walk.masks[5])
     >>> found.best().shape
     (1, 38, 3)
     """
+
+    card = ModelCard(
+        likelihood="normal",
+        prior="normal, over functions and their inputs",
+        feature_space="kernel of latent coordinates, in time",
+        inference="most probable; errors on held-out motions",
+        advice="poses of a person who walks, from silhouettes or few joints",
+        page="walking",
+    )
 
     _fitted: FittedWalk
 
@@ -109,8 +118,9 @@ class WalkingModel(BaseEstimator):
 
     def fit(
         self,
-        poses: ArrayLike,
-        masks: ArrayLike,
+        X: Any,
+        y: ArrayLike,
+        *,
         groups: ArrayLike | None = None,
         times: ArrayLike | None = None,
     ) -> Self:
@@ -118,18 +128,17 @@ class WalkingModel(BaseEstimator):
 
         Parameters
         ----------
-        poses : array-like of shape (N, J, 3)
-            Positions of joints relative to one of them, in the axes of the camera.
-        masks : array-like of shape (N, H, W), or sequence of N arrays (H, W)
+        X : array of shape (N, H, W), or sequence of masks (H, W)
             Silhouettes: other than zero where the person is.
+        y : array-like of shape (N, J, 3)
+            Poses: positions of joints relative to one of them, in the axes of the camera.
         groups : array-like of shape (N,), optional
             Motion of each frame. Noise is measured by leaving motions out. None: one motion, of
             which parts are left out.
         times : array-like of shape (N,), optional
             When each frame was seen. None: 0, 1, 2, ... within each motion.
         """
-        bodies = _check_poses(poses)
-        measured = measure_masks(_list_masks(masks))
+        bodies, measured = _check_poses(y), measure_masks(X)
         if len(measured) != len(bodies):
             raise ValueError(f"There are {len(bodies)} poses, but {len(measured)} masks.")
         path = motion.check_path(kernels.RBF(), times, groups, len(bodies))
@@ -138,29 +147,45 @@ class WalkingModel(BaseEstimator):
         self._fitted = fit_walk(self._plan(), bodies, measured, path, most)
         return self
 
-    def pose_from(
-        self, masks: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    def predict_modes(
+        self, X: Any, *, groups: ArrayLike | None = None, times: ArrayLike | None = None
     ) -> PoseModes:
-        """Infer poses from one silhouette (H, W), or from a sequence (n, H, W).
+        """Different poses that each silhouette may show, and their probabilities.
 
         Parameters
         ----------
-        masks : array-like of shape (H, W) or (n, H, W), or sequence of arrays (H, W)
+        X : array of shape (n, H, W), sequence of masks (H, W), or one mask
             Silhouettes seen from where those of the fit were seen; place and size do not matter.
+        groups : array-like of shape (n,), optional
+            Motion of each frame, with ``times``. None: all are of one motion.
         times : array-like of shape (n,), optional
             When frames were seen. Each is then inferred from all frames of its motion. None:
             frames have nothing to do with each other.
-        groups : array-like of shape (n,), optional
-            Motion of each frame, with ``times``. None: all are of one motion.
         """
         check_is_fitted(self)
-        seen = self._fitted.weigh_masks(measure_masks(_list_masks(masks)))
+        seen = self._fitted.weigh_masks(measure_masks(X))
         view, poses = self._fitted.look_from_masks()
         found = self._find(view, seen, times, groups)
         return list_modes(found, *poses.predict(seen[found.row], found.point))
 
-    def pose_from_points(
-        self, points: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
+    def predict_dist(
+        self, X: Any, *, groups: ArrayLike | None = None, times: ArrayLike | None = None
+    ) -> distributions.Mixture:
+        """Distribution of each coordinate of the pose, of shape (n, J, 3)."""
+        return self.predict_modes(X, groups=groups, times=times).to_distribution()
+
+    def predict(
+        self, X: Any, *, groups: ArrayLike | None = None, times: ArrayLike | None = None
+    ) -> Array:
+        """Mean pose of each silhouette, (n, J, 3)."""
+        return self.predict_modes(X, groups=groups, times=times).mean()
+
+    def complete(
+        self,
+        points: ArrayLike,
+        *,
+        groups: ArrayLike | None = None,
+        times: ArrayLike | None = None,
     ) -> PoseModes:
         """Infer poses from a few joints: style-based inverse kinematics.
 
@@ -169,8 +194,8 @@ class WalkingModel(BaseEstimator):
         points : array-like of shape (J, 3) or (n, J, 3)
             Positions relative to the same joint and in the same axes as poses of the fit; NaN where
             they are not known. The same coordinates are known in all frames.
-        times, groups : array-like of shape (n,), optional
-            As for :meth:`pose_from`.
+        groups, times : array-like of shape (n,), optional
+            As for :meth:`predict_modes`.
         """
         check_is_fitted(self)
         rows = self._fitted.flatten_points(points)
@@ -282,15 +307,3 @@ def _check_poses(poses: ArrayLike) -> Array:
     if np.allclose(given, given[0]):
         raise ValueError("All poses are the same, so nothing can be learned of how they change.")
     return given
-
-
-def _list_masks(masks: Any) -> Collection[Any]:
-    """One image, or several, as a sequence."""
-    images = masks if isinstance(masks, list | tuple) else np.asarray(masks)
-    if isinstance(images, np.ndarray) and images.ndim == 2:
-        return [images]
-    if isinstance(images, np.ndarray) and images.ndim != 3:
-        raise ValueError(f"masks must have the shape (H, W) or (n, H, W), not {images.shape}.")
-    if len(images) == 0:
-        raise ValueError("There are no masks.")
-    return images

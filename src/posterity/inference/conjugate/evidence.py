@@ -3,7 +3,7 @@
 The evidence of a decoupled problem costs O(r) once the decomposition is there, so its global
 maximum can be afforded: at each ratio rho = tau2 / sigma2 the best noise variance has a closed
 form, which leaves one dimension; that is scanned on a grid and the best cell is searched on the
-analytic derivative to full precision (docs/decisions/0007).
+analytic derivative to full precision.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def reduce_statistics(
     of their spread: weights can then have a prior variance each.
 
     With an offset, its prior is N(mean of y, variance of y) at the centre of the features: the
-    information of about one row, proper and free of units (docs/decisions/0002).
+    information of about one row, proper and free of units.
     """
     B, mean, total = (
         statistics.compute_centred_factor()

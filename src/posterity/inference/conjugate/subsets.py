@@ -1,7 +1,7 @@
 """The posterior of a linear model, averaged over which of its columns have a weight.
 
 Columns that were chosen for the rows at hand explain too much of them. The average is over subsets
-of the chosen columns, each with its variances averaged over (docs/decisions/0080).
+of the chosen columns, each with its variances averaged over.
 """
 
 from __future__ import annotations

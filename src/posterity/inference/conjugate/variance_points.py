@@ -3,7 +3,7 @@
 At a ratio rho of prior to noise variance, with a flat offset and p(sigma2) proportional to
 1 / sigma2, the noise variance is integrated out in closed form. What remains is one dimension: the
 evidence of rho costs O(r), so its posterior is known on a grid, and Gauss's rule for that posterior
-integrates over it with a few points (docs/decisions/0076).
+integrates over it with a few points.
 
 The coordinate is u = log(rho t), with t the mean squared length of a row of features: exp(u) is the
 variance that weights explain over that of the noise. Its share of both, 1 / (1 + exp(-u)), is

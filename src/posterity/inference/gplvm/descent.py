@@ -16,7 +16,8 @@ from posterity.arrays import Array
 from posterity.inference.gplvm import hierarchy, locating, summits, tied
 from posterity.inference.gplvm.candidates import CandidatePoints
 from posterity.inference.gplvm.charts import Coordinates
-from posterity.inference.gplvm.terms import Decoder
+from posterity.inference.gplvm.inducing_outputs import InducingDecoder
+from posterity.inference.gplvm.outputs import ExactDecoder
 from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
@@ -29,8 +30,8 @@ class Descent:
     """Decoders from the root's points to the parts', and from these to outputs."""
 
     levels: hierarchy.Levels
-    node: Decoder
-    leaves: tuple[Decoder, ...]
+    node: ExactDecoder | InducingDecoder
+    leaves: tuple[ExactDecoder | InducingDecoder, ...]
     columns: tuple[NDArray[np.intp], ...]  # of the outputs of each part
     X: Array  # (N, Q), joined points of the rows that were fitted
     root_variance: float  # of a root point of which nothing is known

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, optimize
 from posterity.arrays import Array
-from posterity.inference.gplvm.inducing_outputs import InducingOutputs
+from posterity.inference.gplvm.inducing_outputs import InducingDecoder, InducingOutputs
 from posterity.inference.gplvm.locating import (
     Located,
     decode_normal_points,
@@ -19,11 +19,10 @@ from posterity.inference.gplvm.locating import (
     locate_along_at,
     locate_at,
 )
-from posterity.inference.gplvm.outputs import ExactOutputs
+from posterity.inference.gplvm.outputs import ExactDecoder, ExactOutputs
 from posterity.inference.gplvm.paths import Path
 from posterity.inference.gplvm.placements import compute_back_features
 from posterity.inference.gplvm.row_outputs import decode_rows
-from posterity.inference.gplvm.terms import Decoder
 from posterity.inference.gplvm.variational.posterior import (
     VariationalPosterior,
     condition_variational,
@@ -58,7 +57,7 @@ class LatentPointFit(abc.ABC):
 
     Y: Array  # (N, D), the rows that were fitted
     X: Array  # (N, Q), their latent points, or the means of these
-    decoder: Decoder  # from latent points to outputs
+    decoder: ExactDecoder | InducingDecoder | VariationalPosterior  # from latent points to outputs
     kernel: kernels.Kernel  # over latent points, as it was learned
     path: Path | None  # of the rows over time, its kernel as it was learned
     value: float  # of what was maximised
@@ -185,7 +184,7 @@ class MapFit(LatentPointFit):
 
 def condition_process(
     kernel: kernels.Kernel, noise_variance: float, Z: Array | None, X: Array, Y: Array
-) -> Decoder:
+) -> ExactDecoder | InducingDecoder:
     """The process given outputs Y at latent points X, carried by points Z where there are any."""
     held, nothing = kernel.fixed(), np.empty((0, 2))
     if Z is None:

@@ -52,7 +52,7 @@ class ExpertsProblem:
 
     All weights are independent normals: about zero, of variance ``prior_variance``, but for the
     last column, the offsets. Those of experts lie about the value that fits all rows best, those
-    of gates about zero; either has one row's worth of information (docs/decisions/0002).
+    of gates about zero; either has one row's worth of information.
     """
 
     Z: Array  # (N, M)

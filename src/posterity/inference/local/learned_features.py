@@ -59,7 +59,7 @@ class LearnedFeatureProblem:
     ) -> LearnedFeatureProblem:
         """Build the problem from the prior of the units, and one of the weights measured in rows.
 
-        The offset has one row's worth of information (docs/decisions/0002).
+        The offset has one row's worth of information.
         """
         center, of_units = units.prior()
         value, variance = (np.atleast_1d(part) for part in likelihood.fit_constant(y, counts))

@@ -25,7 +25,7 @@ from posterity.inference.process.search import (
 )
 from posterity.inference.process.separate_outputs import SeparateOutputs
 from posterity.inference.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
-from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.inference.search import draw_random_starts, maximise_evidence
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "LatentTargets",
     "LearnedLatent",
     "NearestPosterior",
+    "NearestSoftmaxPosterior",
     "Observations",
     "ObservedRows",
     "PartitionedRows",
@@ -54,7 +55,6 @@ __all__ = [
     "SitePosterior",
     "SoftmaxEvidence",
     "SoftmaxPosterior",
-    "VariationalPosterior",
     "choose_points",
     "condition_on_points",
     "draw_further_starts",

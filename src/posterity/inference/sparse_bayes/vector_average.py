@@ -1,8 +1,7 @@
 """Relevance vectors of two classes, averaged over which of them have a weight, and how large.
 
 Few rows of classes say little about either. The weights of the vectors in use share a variance,
-whose root is half-Cauchy; a vector pays what it would earn in noise, as in the choice of kernels
-(docs/decisions/0080).
+whose root is half-Cauchy; a vector pays what it would earn in noise, as in the choice of kernels.
 """
 
 from __future__ import annotations

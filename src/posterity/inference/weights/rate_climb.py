@@ -4,7 +4,7 @@ The average of exp(a) is exp(mean + variance / 2): where rows hold no event, Lap
 that of the prior, and the average over it is absurd. So a climb begins with a narrower normal. A
 wider one with the same mean expects more events, and the mean has to fall as the variance grows:
 each step moves both, by the equations of [OA 2.10] and how the slope in the mean changes with the
-variance (docs/decisions/0052).
+variance.
 """
 
 from __future__ import annotations

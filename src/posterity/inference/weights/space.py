@@ -23,6 +23,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
+from posterity.inference.weights.scale_mixture import ScaleMixtureFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -244,7 +245,7 @@ class LatentPosterior:
     """Latent values at any columns, under a normal approximation of the posterior."""
 
     space: WeightSpace
-    fit: WeightNormal
+    fit: WeightNormal | LaplaceFit | variational.NearestNormal | ScaleMixtureFit
     prior_variance: float  # its mean, where it is averaged
 
     def latent(self, Z: Array) -> LatentMarginals:

@@ -86,12 +86,13 @@ def read_bvh(path: str | os.PathLike[str]) -> Motion:
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> from posterity.vision import bodies
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "nod.bvh"
     >>> _ = place.write_text(
     ...     "HIERARCHY\\nROOT Neck\\n{\\nOFFSET 0 0 0\\nCHANNELS 1 Xrotation\\nEnd Site\\n{\\n"
     ...     "OFFSET 0 2 0\\n}\\n}\\nMOTION\\nFrames: 2\\nFrame Time: 0.1\\n0\\n30\\n"
     ... )
-    >>> motion = read_bvh(place)
+    >>> motion = bodies.read_bvh(place)
     >>> motion.skeleton.names, motion.values.ravel()
     (('Neck', 'Neck end'), array([ 0., 30.]))
     """

@@ -25,7 +25,8 @@ class Camera:
     Examples
     --------
     >>> import numpy as np
-    >>> camera = Camera()
+    >>> from posterity.vision import bodies
+    >>> camera = bodies.Camera()
     >>> camera.find_pixels(np.array([[0.0, 0.0, 2.0], [0.5, 0.0, 2.0]]))
     array([[120. , 160. ],
            [120. , 231.25]])

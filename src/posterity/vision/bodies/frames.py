@@ -104,9 +104,9 @@ class FrameSampler:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import datasets
-    >>> sampler = FrameSampler(max_turn=60.0)
-    >>> frame = next(sampler.draw(datasets.motions(), np.random.default_rng(0)))
+    >>> from posterity import vision
+    >>> sampler = vision.bodies.FrameSampler(max_turn=60.0)
+    >>> frame = next(sampler.draw(vision.datasets.motions(), np.random.default_rng(0)))
     >>> frame.depth.shape, frame.joints.shape
     ((240, 320), (16, 3))
     """
@@ -177,8 +177,8 @@ def find_heading(skeleton: Skeleton, positions: Array) -> float:
 
     Examples
     --------
-    >>> from posterity import datasets
-    >>> walk = datasets.motions()[0]
+    >>> from posterity import vision
+    >>> walk = vision.datasets.motions()[0]
     >>> round(find_heading(walk.motion.skeleton, walk.poses.positions[0]), 1)
     -0.2
     """

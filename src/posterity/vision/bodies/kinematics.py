@@ -52,12 +52,13 @@ def place_joints(motion: Motion) -> Poses:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.vision.bodies.bvh import Skeleton
-    >>> arm = Skeleton(
+    >>> from posterity.vision.bodies import bvh, kinematics
+    >>> arm = bvh.Skeleton(
     ...     ("elbow", "hand"), np.array([-1, 0], dtype=np.int32), np.eye(3)[:2] * 0.3,
     ...     np.zeros(1, dtype=np.int32), ("Zrotation",),
     ... )
-    >>> place_joints(Motion(arm, np.array([[0.0], [90.0]]), 0.1)).positions[:, 1].round(6)
+    >>> motion = bvh.Motion(arm, np.array([[0.0], [90.0]]), 0.1)
+    >>> kinematics.place_joints(motion).positions[:, 1].round(6)
     array([[0.3, 0.3, 0. ],
            [0. , 0. , 0. ]])
     """

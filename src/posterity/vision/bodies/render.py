@@ -38,8 +38,10 @@ def render_spheres(
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.vision import bodies
     >>> ball, red = np.array([[0.0, 0.0, 3.0]]), np.array([7], dtype=np.uint8)
-    >>> depth, labels = render_spheres(ball, np.array([0.6]), red, Camera(3, 5, 6.0))
+    >>> camera = bodies.Camera(3, 5, 6.0)
+    >>> depth, labels = bodies.render_spheres(ball, np.array([0.6]), red, camera)
     >>> depth.round(2)
     array([[0.  , 0.  , 2.58, 0.  , 0.  ],
            [0.  , 2.58, 2.4 , 2.58, 0.  ],

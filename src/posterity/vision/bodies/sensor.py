@@ -30,8 +30,10 @@ class DepthSensor:
     Examples
     --------
     >>> import numpy as np
+    >>> from posterity.vision import bodies
     >>> wall = np.full((4, 4), 2.0, dtype=np.float32)
-    >>> DepthSensor(hole_rate=0.0).measure(wall, np.random.default_rng(0))[0].round(3)
+    >>> sensor = bodies.DepthSensor(hole_rate=0.0)
+    >>> sensor.measure(wall, np.random.default_rng(0))[0].round(3)
     array([2.005, 2.005, 1.993, 2.005], dtype=float32)
     """
 

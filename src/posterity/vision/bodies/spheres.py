@@ -135,8 +135,8 @@ def build_spheres(skeleton: Skeleton) -> Spheres:
 
     Examples
     --------
-    >>> from posterity import datasets
-    >>> body = build_spheres(datasets.motions()[0].motion.skeleton)
+    >>> from posterity import vision
+    >>> body = vision.bodies.build_spheres(vision.datasets.motions()[0].motion.skeleton)
     >>> len(body.radii), round(float(body.resize(1.6, 1.2).radii.max()), 3)
     (272, 0.118)
     """

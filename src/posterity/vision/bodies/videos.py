@@ -53,9 +53,10 @@ class VideoSampler:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import datasets
-    >>> walk = datasets.motions()[0]
-    >>> video = VideoSampler(turn=(80.0, 100.0)).render(walk, np.random.default_rng(0), frames=10)
+    >>> from posterity import vision
+    >>> sampler = vision.bodies.VideoSampler(turn=(80.0, 100.0))
+    >>> walk = vision.datasets.motions()[0]
+    >>> video = sampler.render(walk, np.random.default_rng(0), frames=10)
     >>> video.masks.shape, video.joints.shape
     ((10, 160, 160), (10, 16, 3))
     """

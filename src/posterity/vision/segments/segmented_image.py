@@ -93,9 +93,9 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
 
     Examples
     --------
-    >>> from posterity import datasets
+    >>> from posterity import vision
     >>> from posterity.vision import segments
-    >>> image = datasets.streets(1).images[0]
+    >>> image = vision.datasets.streets(1).images[0]
     >>> found = segments.describe_image(image, [("slic", 40), ("felzenszwalb", 100)], size=160)
     >>> found.maps.shape, found.features.shape[1] == len(segments.FEATURE_NAMES)
     ((2, 120, 160), True)

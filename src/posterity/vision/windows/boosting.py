@@ -42,7 +42,7 @@ class Rules:
 
 
 @dataclass(eq=False)
-class Trees:
+class WindowTrees:
     """Trees of two values or four: root first, then the left and the right child."""
 
     rectangles: list[haar.Rectangles] = field(default_factory=list)  # (1 or 3, 3, 6)
@@ -53,7 +53,7 @@ class Trees:
         return len(self.thresholds)
 
     @classmethod
-    def from_sum(cls, cascade: WindowSum) -> Trees:
+    def from_sum(cls, cascade: WindowSum) -> WindowTrees:
         """The trees of a sum that was learned."""
         ends = np.append(cascade.roots[1:], len(cascade.features))
         found, leaf = cls(), 0
@@ -64,7 +64,7 @@ class Trees:
             leaf += end - first + 1
         return found
 
-    def extend(self, other: Trees) -> None:
+    def extend(self, other: WindowTrees) -> None:
         """Go on with other trees."""
         self.rectangles += other.rectangles
         self.thresholds += other.thresholds
@@ -91,9 +91,9 @@ class BoostedWindows:
         share = np.mean(self.is_object)
         return np.where(self.is_object, 0.5 / share, 0.5 / (1.0 - share))
 
-    def boost(self, n_rounds: int, rules: Rules, rng: np.random.Generator) -> Trees:
+    def boost(self, n_rounds: int, rules: Rules, rng: np.random.Generator) -> WindowTrees:
         """Add trees, each chosen from features drawn for it alone."""
-        found = Trees()
+        found = WindowTrees()
         for first in range(0, n_rounds, rules.rounds_a_block):
             slopes, _ = self._differentiate()
             some = _find_heavy(np.abs(slopes), rules.trimmed)
@@ -101,7 +101,7 @@ class BoostedWindows:
                 self.features, self.rows.take(some), self.is_object[some], self.activation[some]
             )
             weights = self.weights()[some]
-            new = Trees()
+            new = WindowTrees()
             for _ in range(min(rules.rounds_a_block, n_rounds - first)):
                 part._add_tree(new, weights, rules, rng)
             self.activation += evaluate_trees(new, self.rows)
@@ -117,7 +117,7 @@ class BoostedWindows:
         return _differentiate(self.is_object, self.activation, self.weights())
 
     def _add_tree(
-        self, found: Trees, weights: Array, rules: Rules, rng: np.random.Generator
+        self, found: WindowTrees, weights: Array, rules: Rules, rng: np.random.Generator
     ) -> None:
         rectangles = haar.find_rectangles(self.features.draw(1, rules.n_tests, rng)[0])
         slopes, curvatures = _differentiate(self.is_object, self.activation, weights)
@@ -140,13 +140,13 @@ class BoostedWindows:
         found.values.append(values)
 
 
-def evaluate_trees(trees: Trees, rows: WindowRows) -> Array:
+def evaluate_trees(trees: WindowTrees, rows: WindowRows) -> Array:
     """What trees add to the activation of windows, (N,)."""
     return sum_partially(trees, rows, keep=False)[-1]
 
 
 def sum_partially(
-    trees: Trees, rows: WindowRows, *, keep: bool = True
+    trees: WindowTrees, rows: WindowRows, *, keep: bool = True
 ) -> NDArray[np.float32] | Array:
     """Sums after each tree, (T, N); or the last of them alone, (1, N)."""
     total = np.zeros(len(rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,21 +55,15 @@ def check_patches(patches: Any, channels: str) -> Pixels:
 def check_frames(image: Any, channels: str) -> Pixels:
     """An image, array or path, as (1, H, W); or a pair of frames as (2, H, W)."""
     if check_channels(channels) == "gray":
-        return np.ascontiguousarray(_read(image))[None]
+        return np.ascontiguousarray(images.load_image(image))[None]
     if len(image) != 2:
         raise ValueError(
             f"channels={channels!r} looks at pairs of frames, (before, now), not at {len(image)}."
         )
-    before, now = (_read(frame) for frame in image)
+    before, now = (images.load_image(frame) for frame in image)
     if before.shape != now.shape:
         raise ValueError(f"The frames differ in size: {before.shape} and {now.shape}.")
     return np.stack([before, now])
-
-
-def _read(image: Any) -> Pixels:
-    """Gray values of an array or a file."""
-    is_path = isinstance(image, str | os.PathLike)
-    return images.read_image(image) if is_path else images.to_gray(image)
 
 
 def check_scenes(scenes: Sequence[Any], channels: str) -> list[Pixels]:

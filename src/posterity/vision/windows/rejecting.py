@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.vision.windows.boosting import Trees
+from posterity.vision.windows.boosting import WindowTrees
 from posterity.vision.windows.window_sum import WindowSum
 
 _MARGIN = 1e-4  # sums in another order
@@ -51,7 +51,11 @@ def find_bounds(partial: NDArray[np.float32] | Array, kept: float) -> Array:
 
 
 def build_sum(
-    trees: Trees, shape: tuple[int, int, int], offset: float, bounds: Array, least_contrast: float
+    trees: WindowTrees,
+    shape: tuple[int, int, int],
+    offset: float,
+    bounds: Array,
+    least_contrast: float,
 ) -> WindowSum:
     """The sum of trees, with bounds (T,)."""
     sizes = np.array([len(asked) for asked in trees.rectangles], dtype=np.int32)

@@ -17,6 +17,12 @@ from posterity.arrays import Array
 from posterity.vision import resizing
 from posterity.vision.integrals import Pixels
 
+NOTE = (
+    "The images from which the probabilities of this detector were learned show one view, as from "
+    "a camera that stands still: they hold for that camera."
+)
+"""Sentence about a detector with one view."""
+
 _SIDE, _BLOCK = 32, 8  # of the small copy and of its blocks
 SHAPE = ((_SIDE // _BLOCK) ** 2, _BLOCK**2)
 _MOST = 64  # images that are compared; each with the median of the others

@@ -6,7 +6,7 @@ takes for objects joins the windows from which it goes on learning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import boosting, inputs, pyramid, rejecting, variations
 from posterity.vision.windows.background import Background, BackgroundWindows
-from posterity.vision.windows.boosting import BoostedWindows, Trees
+from posterity.vision.windows.boosting import BoostedWindows, WindowTrees
 from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
@@ -86,12 +86,30 @@ class Round:
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
+class WindowTraining:
     """How far a sum is: what :func:`train_sum` goes on from, and what it returns."""
 
     cascade: WindowSum
     rounds: list[Round]
     found: Pixels  # (n, P, h, w), windows that searches have found
+
+    @classmethod
+    def resume(
+        cls,
+        cascade: WindowSum,
+        rounds: Sequence[Round],
+        found: Pixels | None,
+        options: TrainingOptions,
+    ) -> WindowTraining:
+        """Go on from trees that are there."""
+        shape = (pyramid.count_planes(options.channels), *options.window)
+        if cascade.skips or cascade.shape != shape:
+            raise ValueError(
+                "warm_start goes on from trees that were learned with the same window and "
+                "channels; these were not."
+            )
+        none = np.empty((0, *shape), dtype=np.uint8)
+        return cls(cascade, list(rounds), none if found is None else found)
 
 
 def train_sum(
@@ -101,9 +119,9 @@ def train_sum(
     options: TrainingOptions,
     seed: int,
     *,
-    start: Training | None = None,
-    on_round: Callable[[Training], None] | None = None,
-) -> Training:
+    start: WindowTraining | None = None,
+    on_round: Callable[[WindowTraining], None] | None = None,
+) -> WindowTraining:
     """Learn a sum of trees with bounds.
 
     Each round has random numbers of its own, so that a training that goes on from an earlier one
@@ -119,7 +137,7 @@ def train_sum(
         Sizes and rates.
     seed : int
         Of random numbers.
-    start : Training, optional
+    start : WindowTraining, optional
         A training to go on from.
     on_round : callable, optional
         Called after each round.
@@ -127,7 +145,7 @@ def train_sum(
     rng = np.random.default_rng([seed, 0])
     windows = _start(patches, background, options, start, rng)
     held = WindowRows.from_pixels(_cut_objects(held_out, options, _HELD_OUT, rng))
-    trees = Trees() if start is None else Trees.from_sum(start.cascade)
+    trees = WindowTrees() if start is None else WindowTrees.from_sum(start.cascade)
     done = start
     remaining = [end for end in list_round_ends(options.n_trees) if end > len(trees)]
     for end in progress.track(remaining, description="training", unit="rounds", size=lambda _: 1):
@@ -147,7 +165,7 @@ def train_sum(
         cascade = rejecting.build_sum(trees, shape, 0.0, bounds, options.least_contrast)
         boosted = windows.boosted
         about = Round(len(trees), int(np.sum(~boosted.is_object)), boosted.log_loss(), pass_rate)
-        done = Training(cascade, [*([] if done is None else done.rounds), about], found)
+        done = WindowTraining(cascade, [*([] if done is None else done.rounds), about], found)
         if on_round is not None:
             on_round(done)
     if done is None:
@@ -190,7 +208,7 @@ def _start(
     patches: Pixels,
     background: Background,
     options: TrainingOptions,
-    start: Training | None,
+    start: WindowTraining | None,
     rng: np.random.Generator,
 ) -> _Windows:
     """Varied objects, random windows, and those that were found before."""

@@ -18,7 +18,7 @@ from posterity.inference.process.latent.propagation import PropagationPosterior
 from posterity.inference.process.latent.scale_mixture import ScaleMixturePosterior
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.softmax.laplace import SoftmaxPosterior
-from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.inference.weights import variational
 
 KERNEL = 3.0 * kernels.Matern([0.9, 1.4], smoothness=1.5)
@@ -352,7 +352,7 @@ def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_th
 def test_the_nearest_normal_of_several_classes_knows_what_points_leave():
     X, targets, queries = data(THREE, n=60)
     kernel = 30.0 * kernels.RBF([0.9, 1.4])
-    exact = VariationalPosterior.condition(kernel, THREE, X, targets)
+    exact = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets)
     p = THREE.predict(*with_covariance(exact.latent(queries))).probabilities()
     errors = []
     for nearest in (True, False):

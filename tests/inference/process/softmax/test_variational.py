@@ -10,7 +10,7 @@ from posterity import kernels, likelihoods, optimize
 from posterity.inference.process.latent.targets import LatentTargets
 from posterity.inference.process.softmax import variational
 from posterity.inference.process.softmax.laplace import SoftmaxPosterior
-from posterity.inference.process.softmax.variational import VariationalPosterior
+from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.likelihoods import softmax_mean
 
 THREE = likelihoods.Categorical(3)
@@ -66,7 +66,7 @@ def test_the_curvature_has_the_trace_of_the_average_hessian():
 def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
     X, y = rows()
     kernel, targets = 20.0 * kernels.RBF(1.0), targets_of(y, offset=offset)
-    posterior = VariationalPosterior.condition(kernel, THREE, X, targets)
+    posterior = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets)
     mean, covariance = with_covariance(posterior.latent(X))
     _, d1, _, _ = THREE.expected_value_and_slope(y, mean, covariance)
     np.testing.assert_allclose(posterior.b, d1, atol=0.02)
@@ -79,7 +79,7 @@ def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
 def test_its_bound_is_that_of_dense_algebra():
     X, y = rows(n=12)
     kernel, targets = 5.0 * kernels.RBF(1.0), targets_of(y)
-    posterior = VariationalPosterior.condition(kernel, THREE, X, targets)
+    posterior = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets)
     N, C = 12, 3
     mean, _ = with_covariance(posterior.latent(X))
     D = posterior.D.T
@@ -114,7 +114,7 @@ def test_it_is_nearer_to_the_exact_posterior_than_laplace(variance):
     exact = np.einsum("s,snc->nc", like, np.exp(log_p[:, 4:])) / like.sum()
     log_evidence = np.log(like.mean())
     errors = []
-    for kind in (SoftmaxPosterior, VariationalPosterior):
+    for kind in (SoftmaxPosterior, NearestSoftmaxPosterior):
         posterior = kind.condition(kernel, THREE, X, targets_of(y))
         p = THREE.predict(*with_covariance(posterior.latent(query))).probabilities()
         errors.append(np.max(np.abs(p - exact)))
@@ -129,8 +129,8 @@ def test_weights_are_repetitions():
     X, y = rows(n=15)
     weights = np.random.default_rng(1).integers(1, 3, 15)
     kernel = 10.0 * kernels.RBF(1.5)
-    weighted = VariationalPosterior.condition(kernel, THREE, X, targets_of(y, weights * 1.0))
-    repeated = VariationalPosterior.condition(
+    weighted = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets_of(y, weights * 1.0))
+    repeated = NearestSoftmaxPosterior.condition(
         kernel, THREE, X.repeat(weights, 0), targets_of(y.repeat(weights))
     )
     for a, b in zip(
@@ -144,4 +144,4 @@ def test_sweeps_that_do_not_suffice_are_announced(monkeypatch):
     X, y = rows()
     monkeypatch.setattr(variational, "_SWEEPS", 1)
     with pytest.warns(optimize.ConvergenceWarning, match="after 1 sweeps probabilities still"):
-        VariationalPosterior.condition(50.0 * kernels.RBF(1.0), THREE, X, targets_of(y))
+        NearestSoftmaxPosterior.condition(50.0 * kernels.RBF(1.0), THREE, X, targets_of(y))

@@ -23,7 +23,7 @@ class GatedTreeProblem:
 
     All weights are independent normals: about zero, of variance ``prior_variance``, but for the
     last column, the offsets. Those of the root's experts lie about the value that fits all rows
-    best, all others about zero; each has one row's worth of information (docs/decisions/0002).
+    best, all others about zero; each has one row's worth of information.
 
     The tree may be a branch of a larger one, the rest of which is held: its answers then count by
     ``reach``, the trust in its root, and are added to ``base``.

@@ -30,7 +30,7 @@ _SWEEPS = 100
 _LEAST = 1e-9  # of a share of the curvature: a variance is a difference of its inverse
 
 
-class VariationalPosterior(SoftmaxPosterior):
+class NearestSoftmaxPosterior(SoftmaxPosterior):
     """The C functions at any rows, under the normal that is nearest to their posterior.
 
     ``log_evidence`` is a lower bound of log p(y).
@@ -40,7 +40,8 @@ class VariationalPosterior(SoftmaxPosterior):
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> likelihood = likelihoods.Categorical(3)
     >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
-    >>> posterior = VariationalPosterior.condition(2.0 * kernels.RBF(1.0), likelihood, X, targets)
+    >>> kernel = 2.0 * kernels.RBF(1.0)
+    >>> posterior = NearestSoftmaxPosterior.condition(kernel, likelihood, X, targets)
     >>> round(posterior.log_evidence, 2)
     -3.75
     """
@@ -48,7 +49,7 @@ class VariationalPosterior(SoftmaxPosterior):
     @classmethod
     def condition(
         cls, kernel: kernels.Kernel, likelihood: likelihoods.Coupled, X: Any, targets: LatentTargets
-    ) -> VariationalPosterior:
+    ) -> NearestSoftmaxPosterior:
         """Start from Laplace's approximation, and sweep until probabilities agree.
 
         Warns with ``optimize.ConvergenceWarning`` where they do not.

@@ -1,0 +1,144 @@
+"""Write what is found picture by picture: JSON or CSV, to a file or to standard output."""
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+import typer
+
+from posterity import files
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is found in pictures: the word for it, and the columns of a table of them."""
+
+    key: str
+    columns: tuple[str, ...]
+
+
+BOXES = Kind("boxes", ("x0", "y0", "x1", "y1", "probability", "activation", "support"))
+
+
+class Findings(Protocol):
+    """What was found in a picture, one dictionary for each."""
+
+    def __len__(self) -> int:
+        """Return how much was found."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Iterate over dictionaries of JSON types."""
+
+
+@dataclass(frozen=True, eq=False)
+class PictureResult:
+    """What was found in a picture, or why it could not be read."""
+
+    name: str
+    found: Findings | None
+    error: str = ""
+    about: dict[str, Any] = field(default_factory=dict)  # further keys in JSON
+
+    def as_record(self, kind: Kind = BOXES) -> dict[str, Any]:
+        """Return the result as JSON types."""
+        if self.found is None:
+            return {"image": self.name, "error": self.error}
+        return {"image": self.name, **self.about, kind.key: list(self.found)}
+
+
+class ResultWriter(Protocol):
+    """Writes one result after the other."""
+
+    def write(self, result: PictureResult) -> None:
+        """Write one result."""
+
+
+class _CsvWriter:
+    """One row for each thing that is found."""
+
+    def __init__(self, file: TextIO, kind: Kind) -> None:
+        self._file = file
+        self._rows = csv.DictWriter(file, ("image", *kind.columns), lineterminator="\n")
+        self._rows.writeheader()
+
+    def write(self, result: PictureResult) -> None:
+        """Write what was found in a picture."""
+        # Names of files may be bytes that are not text.
+        name = result.name.encode("utf-8", "backslashreplace").decode()
+        for one in result.found or ():
+            self._rows.writerow({"image": name, **one})
+        self._file.flush()  # a reader of standard output gets each frame at once
+
+
+class _JsonWriter:
+    """A list of pictures, one per line, in an object."""
+
+    def __init__(self, file: TextIO, kind: Kind) -> None:
+        self._file, self._kind, self._before = file, kind, ""
+
+    def write(self, result: PictureResult) -> None:
+        """Write a picture with what was found, or with its error."""
+        self._file.write(f"{self._before}\n{json.dumps(result.as_record(self._kind))}")
+        self._before = ","
+
+
+class _Discarder:
+    """Nothing is asked for."""
+
+    def write(self, result: PictureResult) -> None:
+        """Discard the result, since no output was asked for."""
+
+
+@contextlib.contextmanager
+def open_writer(out: str | None, kind: Kind = BOXES) -> Iterator[ResultWriter]:
+    """Yield a writer; a file appears when the block succeeds."""
+    if out is None:
+        yield _Discarder()
+    elif out == STDOUT:
+        yield _CsvWriter(sys.stdout, kind)
+        sys.stdout.flush()
+    else:
+        with files.replace_atomically(out) as raw, _as_text(raw) as file:
+            if find_format(out) == "csv":
+                yield _CsvWriter(file, kind)
+            else:
+                file.write('{"images": [')
+                yield _JsonWriter(file, kind)
+                file.write("\n]}\n")
+
+
+@contextlib.contextmanager
+def _as_text(raw: Any) -> Iterator[TextIO]:
+    """Yield a text file that leaves the binary one open."""
+    file = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+    yield file
+    file.flush()
+    file.detach()
+
+
+def find_format(out: str) -> str:
+    """Return json or csv, as the name of the file says; refuse other names."""
+    kind = Path(out).suffix.lower().removeprefix(".")
+    if kind not in ("json", "csv"):
+        raise typer.BadParameter(f"--out {out!r} must end in .json or .csv.")
+    return kind
+
+
+def make_printable(text: str) -> str:
+    """Escape characters of file names that would change a terminal.
+
+    Examples
+    --------
+    >>> from posterity.vision.commands import results
+    >>> results.make_printable("a\\x1b[31m.png")
+    'a\\\\x1b[31m.png'
+    """
+    return text if text.isprintable() else ascii(text)[1:-1]

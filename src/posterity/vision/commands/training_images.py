@@ -1,0 +1,121 @@
+"""Read what a detector learns from: patches and scenes, or images with known boxes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from posterity import tables, vision
+from posterity.arrays import Array
+from posterity.vision import resizing
+from posterity.vision.commands import labelled
+from posterity.vision.commands.reading import ImageReading
+
+_FINEST = 1.6  # pixels of a patch for one of the window, as finer ones are averaged anyway
+_MOST_BYTES = 6_000_000_000  # of all scenes
+
+
+@dataclass(eq=False)
+class TrainingImages:
+    """Patches (N, F, h, w), scenes, the boxes in them, and the image of each patch."""
+
+    patches: list[Any] = field(default_factory=list)
+    scenes: list[Any] = field(default_factory=list)
+    scene_boxes: list[Array] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)
+    n_bytes: int = 0
+    reading: ImageReading = field(default_factory=ImageReading)
+
+    def add_scene(self, frames: Any, boxes: Array) -> None:
+        """Take up a scene; refuse more of them than memory has room for."""
+        self.n_bytes += labelled.stack_frames(frames).nbytes
+        if self.n_bytes > _MOST_BYTES:
+            raise tables.TableError(
+                f"The scenes have more than {_MOST_BYTES:,} pixels; use fewer or smaller ones."
+            )
+        self.scenes.append(frames)
+        self.scene_boxes.append(boxes)
+
+
+def read_folders(patches: str, scenes: str, size: tuple[int, int]) -> TrainingImages:
+    """Read a folder of patches and a folder of scenes."""
+    found = TrainingImages()
+    for k, image in enumerate(
+        found.reading.read_all(vision.read_image, _list_folder(patches), "Reading patches")
+    ):
+        found.patches.append(image[None])
+        found.groups.append(k)
+    if len({patch.shape for patch in found.patches}) > 1:
+        found.patches = [_resize(patch, size) for patch in found.patches]
+    read_scenes(scenes, found)
+    return found
+
+
+def read_scenes(folder: str, found: TrainingImages) -> None:
+    """Add the images of a folder, which show no object."""
+    for image in found.reading.read_all(vision.read_image, _list_folder(folder), "Reading scenes"):
+        found.add_scene(image, np.empty((0, 4)))
+
+
+def read_labelled(
+    known: Iterable[tables.LabelledImage], reader: labelled.LabelledReader, size: tuple[int, int]
+) -> TrainingImages:
+    """Cut patches out of images with known boxes; the images are scenes too."""
+    found = TrainingImages()
+    for k, image in enumerate(found.reading.read_all(reader.read, known, "Reading images")):
+        if image is None:
+            continue
+        frames = labelled.stack_frames(image.frames)
+        for box in image.boxes:
+            found.patches.append(cut_patch(frames, box, size))
+            found.groups.append(k)
+        found.add_scene(image.frames, image.boxes)
+    return found
+
+
+def find_patch_size(window: tuple[int, int], inset: tuple[float, ...]) -> tuple[int, int]:
+    """Return height and width of patches that are cut or resized for a window."""
+    top, left, bottom, right = inset
+    return (
+        round(_FINEST * window[0] / (1.0 - top - bottom)),
+        round(_FINEST * window[1] / (1.0 - left - right)),
+    )
+
+
+def cut_patch(frames: Any, box: Array, size: tuple[int, int]) -> Any:
+    """Cut a box out of frames (F, H, W), grown about its middle to the shape of a patch.
+
+    Beyond the edge of the image its last pixels go on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.commands import training_images
+    >>> frames = np.arange(36, dtype=np.uint8).reshape(1, 6, 6)
+    >>> training_images.cut_patch(frames, np.array([2.0, 1.0, 3.0, 4.0]), (3, 3))
+    array([[[ 7,  8,  9],
+            [13, 14, 15],
+            [19, 20, 21]]], dtype=uint8)
+    """
+    x0, y0, x1, y1 = (float(number) for number in box)
+    height = max(y1 - y0, (x1 - x0) * size[0] / size[1])
+    width = height * size[1] / size[0]
+    top, left = round((y0 + y1 - height) / 2.0), round((x0 + x1 - width) / 2.0)
+    lines = np.clip(np.arange(top, top + max(1, round(height))), 0, frames.shape[1] - 1)
+    columns = np.clip(np.arange(left, left + max(1, round(width))), 0, frames.shape[2] - 1)
+    return _resize(frames[:, lines[:, None], columns], size)
+
+
+def _resize(frames: Any, size: tuple[int, int]) -> Any:
+    return np.stack(
+        [resizing.resize_by_area(np.ascontiguousarray(frame), *size) for frame in frames]
+    )
+
+
+def _list_folder(folder: str) -> list[Path]:
+    paths = list(vision.list_images(folder)) if Path(folder).is_dir() else []
+    if not paths:
+        raise tables.TableError(f"{folder} is not a folder with images.")
+    return paths
