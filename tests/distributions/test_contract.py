@@ -14,6 +14,7 @@ from posterity.distributions import (
     Assortment,
     AveragedCategorical,
     Bernoulli,
+    Beta,
     Categorical,
     Continuous,
     CountDistribution,
@@ -28,6 +29,7 @@ from posterity.distributions import (
     NegativeBinomial,
     NegativeBinomialLogNormal,
     Normal,
+    Ordinal,
     Poisson,
     PoissonLogNormal,
     StudentT,
@@ -44,12 +46,14 @@ TABLE = {
         [0.0, 1.0, -3.0], [1.0, 0.1, 2.0], [7.0, 30.0, 5.5], [0.0, 0.5, 1.0]
     ),
     "gamma": Gamma([0.4, 1.0, 3.0, 300.0], [1.0, 0.01, 7.0, 2.0]),
+    "beta": Beta([0.5, 1.0, 3.0, 300.0], [3.0, 4.0, 9.0, 40.0]),
     "general normal": GeneralNormal(2.0, 0.5, [0.8, 1.0, 2.0, 9.0]),
     "bernoulli": Bernoulli.from_logit([[-3.0, 0.0], [0.4, 2.0]]),
     "categorical": Categorical.from_logits([[0.0, 1.0, 2.0], [0.0, 0.0, -1.0]]),
     "averaged categorical": AveragedCategorical(
         np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0.3, 0.9]
     ),
+    "ordinal": Ordinal(np.log([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]), [0, 1, 2]),
     "log-normal": LogNormal([0.0, 1.0, -2.0], [0.5, 0.2, 1.0]),
     "negative binomial": NegativeBinomial([0.3, 4.0, 90.0], [0.4, 3.0, 1e3]),
     "negative binomial of uncertain mean": NegativeBinomialLogNormal(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from support.for_each import for_each
 
 from posterity import distributions, likelihoods, quadrature
@@ -29,10 +29,24 @@ REAL, POSITIVE, COUNTS = (
     np.array([1e-3, 0.3, 1.0, 60.0]),
     np.array([0.0, 1.0, 4.0, 90.0]),
 )
+RATINGS = np.array([1.0, 4.0, 2.0, 5.0])
+SHARES = np.array([0.02, 0.3, 0.6, 0.997])
+LOGITS = special.logit(SHARES)
+NEAR_SHARES = special.expit(A + np.array([0.3, -0.2, 0.1, 0.4]))
 TABLE = {
     "normal": Case(likelihoods.Normal(0.3), REAL),
     "normal of known noise": Case(likelihoods.Normal([0.01, 1.0, 2.0, 90.0]), np.arange(4.0)),
     "bernoulli": Case(likelihoods.Bernoulli(), np.array([0.0, 1.0, 1.0, 0.0])),
+    "beta": Case(likelihoods.Beta(6.0), SHARES, LOGITS, 0.5, (1e-12, 0.04, 1.0, 25.0)),
+    "beta of much noise": Case(
+        likelihoods.Beta(2.5), SHARES, LOGITS, variances=(1e-12, 0.04, 1.0, 25.0)
+    ),
+    "beta of little noise": Case(
+        likelihoods.Beta(800.0), NEAR_SHARES, A, 0.05, (1e-12, 0.04, 1.0, 4.0)
+    ),
+    "ordinal": Case(likelihoods.Ordinal([1, 2, 4, 5], [0.7, 2.0]), RATINGS),
+    "ordinal, probit": Case(likelihoods.Ordinal([1, 2, 4, 5], [0.7, 2.0], "probit"), RATINGS),
+    "ordinal of two": Case(likelihoods.Ordinal([1, 2], ()), np.array([1.0, 2.0, 2.0, 1.0])),
     "student t": Case(likelihoods.StudentT(0.6, 4.0), REAL, centre=REAL, width=0.6),
     "student t of heavy tails": Case(likelihoods.StudentT(2.0, 0.5), REAL, centre=REAL),
     "student t, nearly normal": Case(likelihoods.StudentT(0.1, 900.0), REAL, REAL, 0.1),
@@ -145,7 +159,11 @@ def expected_square(likelihood, a):
     half = 0.5 * np.diff(edges)[:, None]
     p = np.exp(-(edges[:-1, None] + half * (1.0 + nodes))).reshape(-1, 1)
     w = (half * weights).reshape(-1, 1) * p
-    sides = (likelihood.score(q(p), a) ** 2 for q in (given.icdf, given.iccdf))
+    if isinstance(likelihood, likelihoods.Beta):  # shares near one are read as one minus their rest
+        low = ((likelihood.predict(b, 0.0).icdf(p), b) for b in (a, -a))
+        sides = (likelihood.score(np.maximum(y, 1e-300), b) ** 2 for y, b in low)
+    else:
+        sides = (likelihood.score(q(p), a) ** 2 for q in (given.icdf, given.iccdf))
     return sum(np.sum(w * side, axis=1) for side in sides)
 
 
@@ -154,8 +172,11 @@ def test_the_information_is_the_expected_square_of_the_score(case):
     likelihood = case.likelihood
     found = likelihood.information(A)
     np.testing.assert_allclose(found, expected_square(likelihood, A), rtol=2e-7, atol=1e-15)
-    crude = likelihoods.Likelihood.information(likelihood, A)
-    np.testing.assert_allclose(found, crude, rtol=0.3, atol=0.02)
+    n = (
+        3 if isinstance(likelihood, likelihoods.Beta) else 4
+    )  # shares that round to one have no score
+    crude = likelihoods.Likelihood.information(likelihood, A[:n])
+    np.testing.assert_allclose(found[:, :n], crude, rtol=0.3, atol=0.02)
 
 
 @every_case
@@ -194,7 +215,7 @@ def test_parameters_survive_a_round_trip(case):
 @for_each("y", ["as given", "constant"])
 def test_what_is_not_given_starts_inside_its_bounds(case, y):
     observed = case.y if y == "as given" else np.full(4, case.y[1])
-    unknown = type(case.likelihood)(**dict.fromkeys(case.likelihood.names))
+    unknown = case.likelihood.without_parameters()
     tuned, bounds = unknown.search_start(observed, W)
     assert np.all(np.isfinite(bounds))
     assert np.all((bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1]))
@@ -208,7 +229,7 @@ def test_the_null_is_stationary(case):
     value, variance = case.likelihood.fit_constant(case.y, W)
     scale = np.sum(W * np.abs(case.likelihood.d1(case.y, value)))
     assert abs(np.sum(W * case.likelihood.d1(case.y, value))) <= 1e-6 * scale
-    if not case.likelihood._learnable:
+    if not (case.likelihood.names or case.likelihood._learnable):
         curvature = np.average(case.likelihood.step_curvature(case.y, value), weights=W)
         d1 = case.likelihood.d1(case.y, value)
         scattered = np.average(d1**2, weights=W) / curvature**2  # what one row leaves of a mean
@@ -335,6 +356,13 @@ def test_what_can_be_observed_passes_the_check(case):
         (likelihoods.Bernoulli(), [0.0, 2.0], "y is 2 in row 1; it must be 0 or 1"),
         (likelihoods.Gamma(), [1.0, 3.0, 0.0], "y is 0 in row 2; .* positive targets. Leave"),
         (likelihoods.Gamma(), [np.nan], "y is nan in row 0"),
+        (likelihoods.Ordinal(), [3.0, 2.5], "y is 2.5 in row 1; ratings must be whole .* levels="),
+        (likelihoods.Ordinal([1, 2, 3]), [3.0, 4.0], r"y is 4 in row 1; .* be \(1.0, 2.0, 3.0\)"),
+        (likelihoods.Ordinal(), np.arange(40.0), "y has 40 different values, .* at most 30: give"),
+        (likelihoods.Ordinal(), [3.0, 3.0], "y is 3 in every row; .* two different ratings"),
+        (likelihoods.Beta(), [0.4, 0.0], "y is 0 in row 1; .* above 0 .* move shares of exactly 0"),
+        (likelihoods.Beta(), [0.4, 35.0], "y is 35 in row 1; .* Divide percentages by 100"),
+        (likelihoods.Beta(), [np.nan], "y is nan in row 0"),
         (likelihoods.LogNormal(), [1.0, -1.0], "y is -1 in row 1; .* positive targets"),
         (likelihoods.NegativeBinomial(), [3.0, 0.5], "y is 0.5 in row 1; .* counts"),
         (likelihoods.Poisson(), [3.0, 0.5], "y is 0.5 in row 1; .* counts"),
@@ -354,6 +382,7 @@ def test_what_cannot_be_observed_is_named(likelihood, y, message):
         (likelihoods.StudentT, "scale"),
         (likelihoods.StudentT, "degrees_of_freedom"),
         (likelihoods.Gamma, "shape"),
+        (likelihoods.Beta, "concentration"),
         (likelihoods.LogNormal, "noise_variance"),
         (likelihoods.NegativeBinomial, "shape"),
     ],
@@ -382,6 +411,11 @@ def test_the_others_agree_with_scipy():
         likelihoods.Gamma(2.5).log_prob(y, a),
         stats.gamma.logpdf(y, 2.5, scale=np.exp(a) / 2.5),
         rtol=1e-13,
+    )
+    np.testing.assert_allclose(
+        likelihoods.Beta(6.0).log_prob(SHARES, a),
+        stats.beta.logpdf(SHARES, 6.0 * special.expit(a), 6.0 * special.expit(-a)),
+        rtol=1e-12,
     )
     np.testing.assert_allclose(
         likelihoods.Poisson().log_prob(COUNTS, a), stats.poisson.logpmf(COUNTS, np.exp(a)), 1e-13

@@ -189,6 +189,15 @@ def test_counts_are_tallied(here):
     compare(model, dask_rows.Rows(rows.X, y, rows.sample_weight), far)
 
 
+def test_ratings_are_tallied(here):
+    rows = dask_rows.measured(N=600)
+    noise = np.random.default_rng(3).logistic(size=600)
+    y = 1 + np.digitize(rows.X[:, 0] + noise, [-1.0, 0.5, 2.0])
+    model = posterity.GeneralizedLinearRegression(likelihoods.Ordinal())
+    far = dask_rows.as_arrays(dask_rows.Rows(rows.X, y, rows.sample_weight))
+    compare(model, dask_rows.Rows(rows.X, y, rows.sample_weight), far)
+
+
 def test_columns_in_several_pieces_are_joined(here):
     rows = dask_rows.measured(N=300, D=6, weighted=False)
     X = da.from_array(rows.X, chunks=(100, 2))

@@ -165,7 +165,7 @@ def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
         (likelihoods.Gamma(), [1.0, -1.0, 2.0], "y is -1 in row 1"),
         (likelihoods.Categorical(3), [0.0, 1.0, 2.0], "with one latent value"),
         ("poisson", [0.0, 1.0, 2.0], "with one latent value"),
-        (likelihoods.Normal([1.0, 2.0, 3.0]), [0.0, 1.0, 2.0], "a noise_variance for each row"),
+        (likelihoods.Normal([1.0, 2.0, 3.0]), [0.0, 1.0, 2.0], "one number for all rows"),
     ],
 )
 def test_what_cannot_be_observed_gets_a_sentence(likelihood, y, sentence):

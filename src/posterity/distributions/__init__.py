@@ -4,6 +4,7 @@ from posterity.distributions.assortment import Assortment
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.bernoulli import Bernoulli
+from posterity.distributions.beta import Beta
 from posterity.distributions.categorical import Categorical
 from posterity.distributions.continuous import Continuous
 from posterity.distributions.counts import CountDistribution
@@ -15,6 +16,7 @@ from posterity.distributions.mixture import Mixture
 from posterity.distributions.multivariate_normal import MultivariateNormal
 from posterity.distributions.negative_binomial import NegativeBinomial, NegativeBinomialLogNormal
 from posterity.distributions.normal import Normal
+from posterity.distributions.ordinal import Ordinal
 from posterity.distributions.partitioned import Partitioned
 from posterity.distributions.poisson import Poisson, PoissonLogNormal
 from posterity.distributions.student_t import StudentT
@@ -26,6 +28,7 @@ __all__ = [
     "Assortment",
     "AveragedCategorical",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "Continuous",
     "CountDistribution",
@@ -40,6 +43,7 @@ __all__ = [
     "NegativeBinomial",
     "NegativeBinomialLogNormal",
     "Normal",
+    "Ordinal",
     "Partitioned",
     "Poisson",
     "PoissonLogNormal",

@@ -38,9 +38,9 @@ class Discrete(Univariate):
 
     def logpmf(self, y: ArrayLike) -> Array:
         """Log-probability of class y; -inf where y is not the number of a class."""
-        log_p, k = self.log_probabilities(), _class_numbers(y)
+        log_p, k = self.log_probabilities(), as_numbers(y)
         is_class = (k == np.floor(k)) & (k >= 0.0) & (k < log_p.shape[-1])
-        chosen = _lookup(log_p, np.where(is_class, k, 0.0))
+        chosen = lookup(log_p, np.where(is_class, k, 0.0))
         return np.where(is_class, chosen, np.where(np.isnan(k), np.nan, -np.inf))
 
     def pmf(self, y: ArrayLike) -> Array:
@@ -110,13 +110,13 @@ def _pad_cumulative(log_sums: Array) -> Array:
 
 def _lookup_below(table: Array, y: ArrayLike) -> Array:
     """The entry for the number of classes not above y."""
-    k = _class_numbers(y)
+    k = as_numbers(y)
     count = np.clip(np.floor(k) + 1.0, 0.0, table.shape[-1] - 1.0)
-    found = _lookup(table, np.where(np.isnan(k), 0.0, count))
+    found = lookup(table, np.where(np.isnan(k), 0.0, count))
     return np.where(np.isnan(k), np.nan, found)
 
 
-def _lookup(table: Array, position: Array) -> Array:
+def lookup(table: Array, position: NDArray[Any]) -> Array:
     """table[..., position], where position broadcasts against the batch."""
     shape = np.broadcast_shapes(table.shape[:-1], position.shape)
     columns = np.broadcast_to(position, shape).astype(np.intp)[..., None]
@@ -124,8 +124,8 @@ def _lookup(table: Array, position: Array) -> Array:
     return np.take_along_axis(rows, columns, axis=-1)[..., 0]
 
 
-def _class_numbers(y: ArrayLike) -> Array:
-    """Numbers of classes, as floats."""
+def as_numbers(y: ArrayLike) -> Array:
+    """Numbers of classes, or what stands for them, as floats."""
     numbers = np.asarray(y)
     if numbers.dtype.kind not in "biuf":
         raise TypeError(

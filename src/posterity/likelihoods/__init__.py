@@ -2,18 +2,21 @@
 
 from posterity.likelihoods.base import Averaged, Likelihood
 from posterity.likelihoods.bernoulli import Bernoulli
+from posterity.likelihoods.beta import Beta
 from posterity.likelihoods.categorical import Categorical
 from posterity.likelihoods.coupled import Coupled
 from posterity.likelihoods.gamma import Gamma
 from posterity.likelihoods.log_normal import LogNormal
 from posterity.likelihoods.negative_binomial import NegativeBinomial
 from posterity.likelihoods.normal import Normal
+from posterity.likelihoods.ordinal import Ordinal
 from posterity.likelihoods.poisson import Poisson
 from posterity.likelihoods.student_t import StudentT
 
 __all__ = [
     "Averaged",
     "Bernoulli",
+    "Beta",
     "Categorical",
     "Coupled",
     "Gamma",
@@ -21,6 +24,7 @@ __all__ = [
     "LogNormal",
     "NegativeBinomial",
     "Normal",
+    "Ordinal",
     "Poisson",
     "StudentT",
 ]

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from posterity import distributions, optimize
+from posterity import distributions, optimize, quadrature
 from posterity.arrays import Array
 from posterity.distributions import log_concave
 from posterity.likelihoods import exposed_counts
@@ -64,6 +64,19 @@ class LearnableParameters:
             start, low, high = ranges[name] if given is None else (given, given, given)
             changes[name], bounds[i] = start, np.log([low, high])
         return dataclasses.replace(self, **changes), bounds
+
+    def without_parameters(self) -> Self:
+        """The same likelihood, whose learnable parameters are all to be learned."""
+        return dataclasses.replace(self, **dict.fromkeys(self.names))
+
+    def with_first_parameter(self, values: Array) -> Self:
+        """The same likelihood with other values of its first parameter, one for each row."""
+        return dataclasses.replace(self, **{self.names[0]: values})
+
+    @property
+    def varies_by_row(self) -> bool:
+        """Whether a learnable parameter was given as an array, with a value for each row."""
+        return any(np.ndim(getattr(self, name)) > 0 for name in self._learnable)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; there are no nested ones.
@@ -146,11 +159,17 @@ class Likelihood(LearnableParameters, abc.ABC):
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
+    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
     @property
     def learns_scatter(self) -> bool:
         """Whether y is continuous, and how much it scatters about a is to be learned."""
-        return not self.takes_exposure and any(getattr(self, name) is None for name in self.names)
+        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
+
+    def bind(self, y: Array) -> Self:
+        """The likelihood with what it has to know of all targets before a part of them is seen."""
+        del y
+        return self
 
     @abc.abstractmethod
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
@@ -262,17 +281,23 @@ class Likelihood(LearnableParameters, abc.ABC):
 
 
 class Averaged(Likelihood):
-    """A likelihood whose averages over a normal latent value have closed forms.
+    """A likelihood whose averages over a normal latent value are known.
 
-    Inference can then end with the normal nearest to the posterior.
+    Inference can then end with the normal nearest to the posterior. These
+    defaults are by Gauss-Hermite quadrature, for ``log_prob`` that bends no faster than a logistic
+    sigmoid; a likelihood with closed forms has its own.
     """
 
-    @abc.abstractmethod
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
         """``log_prob``, ``d1`` and minus ``d2``, averaged over a normal latent value."""
 
-    @abc.abstractmethod
+        def average(term: Callable[[ArrayLike, ArrayLike], Array]) -> Array:
+            return quadrature.expect_hermite(lambda a: term(y, a), mean, variance)
+
+        return average(self.log_prob), average(self.d1), -average(self.d2)
+
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
         """The average of ``d3``: twice the derivative of the average ``d1`` in the variance."""
+        return quadrature.expect_hermite(lambda a: self.d3(y, a), mean, variance)

@@ -45,6 +45,7 @@ class NegativeBinomial(Likelihood):
 
     _learnable: ClassVar[tuple[str, ...]] = ("shape",)
     takes_exposure: ClassVar[bool] = True
+    joins_predictions: ClassVar[bool] = False
 
     shape: ArrayLike | None = None
 

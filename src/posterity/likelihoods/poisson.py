@@ -32,6 +32,7 @@ class Poisson(Averaged):
     """
 
     takes_exposure: ClassVar[bool] = True
+    joins_predictions: ClassVar[bool] = False
 
     def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
         k, eta = exposed_counts.separate(y, a)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from posterity import likelihoods
-
 HYPERPARAMETERS = ("average", "maximise")
 
 
@@ -26,6 +24,6 @@ def can_average(likelihood: Any) -> bool:
     """Return whether predictions under a likelihood can be averaged over hyperparameters.
 
     Counts are left out: predictions of a log rate that is normal cannot be joined, and a normal
-    with the moments of several makes rates too large.
+    with the moments of several makes rates too large. So are ratings.
     """
-    return not isinstance(likelihood, likelihoods.Poisson | likelihoods.NegativeBinomial)
+    return bool(likelihood.joins_predictions)

@@ -285,7 +285,7 @@ def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
             f"likelihood={likelihood!r} must be a likelihood of one latent value, such as "
             "posterity.likelihoods.StudentT(), or None for normal noise."
         )
-    if any(np.ndim(value) > 0 for value in vars(likelihood).values()):
+    if likelihood.varies_by_row:
         raise ValueError(
             f"The parameters of {type(likelihood).__name__} must be one number for all rows. "
             "Where the noise of each is known, pass noise_variance to fit instead."

@@ -178,7 +178,7 @@ def check_likelihood(
             f"likelihood={likelihood!r} must be a likelihood of one latent value, such as "
             "posterity.likelihoods.Poisson(), or None for normal noise."
         )
-    if any(np.ndim(value) > 0 for value in vars(likelihood).values()):
+    if likelihood.varies_by_row:
         raise ValueError(
             f"The parameters of {type(likelihood).__name__} must be one number for all rows."
         )

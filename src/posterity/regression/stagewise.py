@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -142,7 +141,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
         exposed = models.attach_exposure(likelihood, targets, exposure)
-        return self._fit_stages(rows, exposed, weights, likelihood, by_target=False)
+        return self._fit_stages(rows, exposed, weights, likelihood.bind(targets), by_target=False)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
@@ -223,9 +222,8 @@ def _check_likelihood(likelihood: Any) -> likelihoods.Likelihood:
             f"likelihood={likelihood!r} must be a value of posterity.likelihoods with one latent "
             "value, such as Poisson(), or None for normal noise."
         )
-    for part in dataclasses.fields(likelihood):
-        if np.ndim(getattr(likelihood, part.name)):
-            raise ValueError(
-                f"likelihood has a {part.name} for each row; give one number, or None to learn it."
-            )
+    if likelihood.varies_by_row:
+        raise ValueError(
+            f"The parameters of {type(likelihood).__name__} must be one number for all rows."
+        )
     return likelihood

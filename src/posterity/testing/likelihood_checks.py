@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -135,8 +135,7 @@ class _LikelihoodChecks:
                 moved,
                 "with_parameters(theta) has a different theta",
             )
-        unknown = replace(likelihood, **dict.fromkeys(likelihood.names))
-        tuned, bounds = unknown.search_start(self.y, np.ones(len(self.y)))
+        tuned, bounds = likelihood.without_parameters().search_start(self.y, np.ones(len(self.y)))
         inside = (bounds[:, 0] < tuned.theta) & (tuned.theta < bounds[:, 1])
         self.require(bool(inside.all()), "a parameter that is not given starts outside its bounds.")
 

@@ -7,7 +7,7 @@ members that have not seen the row: residuals of training rows would be too smal
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +168,7 @@ def _measure_mean_row(curvatures: Array, weights: Array) -> float:
 
 def spread_parameters(likelihood: likelihoods.Likelihood, eta: Array) -> likelihoods.Likelihood:
     """The likelihood with the log eta of its first parameter by row, others as they are."""
-    return replace(likelihood, **{likelihood.names[0]: np.exp(eta)})
+    return likelihood.with_first_parameter(np.exp(eta))
 
 
 def _as_columns(slopes: Array, curvatures: Array) -> tuple[Array, Array]:

@@ -102,6 +102,7 @@ def fit_boosted_numbers(
         Levels of categorical columns.
     """
     of_location, of_spread = rng.spawn(2)
+    likelihood = None if likelihood is None else likelihood.bind(y)
     targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
     found = cross_fit(
         catalogue,
