@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from posterity import arrays, copies, kernels
 from posterity.arrays import Array
 from posterity.copies import Ties, join_pairs
-from posterity.models.normal_fit import NormalFit
 from posterity.models.training import Training
-from posterity.models.vector_fit import VectorFit
 from posterity.row_groups import RowGroups
-
-F = TypeVar("F", NormalFit, VectorFit)
 
 _NEAR = 0.99  # correlation: a seventh of a length scale
 _MOST_MERGES = 3  # a kernel learned without copies may find further ones
 _BLOCK = 512  # rows whose covariances are held at a time
+
+
+class NoisyFit(Protocol):
+    """A fit that learned a kernel, or one for each output, and the variance of noise."""
+
+    @property
+    def kernel(self) -> Any: ...
+
+    @property
+    def noise_variance(self) -> Any: ...
+
+
+F = TypeVar("F", bound=NoisyFit)
 
 
 @dataclass(frozen=True)
