@@ -1,0 +1,121 @@
+"""Estimators whose weights have a normal posterior, and that posterior by names of columns."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import distributions, linalg
+from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
+from posterity.inference.posterior import WeightedPosterior
+from posterity.linear.feature_model import FeatureModel
+
+OFFSET = "intercept"
+
+
+@declare_parameters
+class WeightedModel(FeatureModel, abc.ABC):
+    """An estimator that is linear in columns, with a posterior of their weights."""
+
+    fit_intercept: bool = True
+
+    coef_: Array = field(init=False)
+
+    def weight_distribution(
+        self, weights: Sequence[int | str] | None = None, *, output: Any = None, prior: bool = False
+    ) -> distributions.MultivariateNormal:
+        """The joint normal of weights and intercept in the units of the data.
+
+        Parameters
+        ----------
+        weights : sequence of int or str, optional
+            Which: columns by position or name, and "intercept" for the intercept. None: the
+            intercept, if there is one, and then the weight of every column.
+        output : object, optional
+            Which target, by position, or which class. None: the only one; of two classes the
+            second.
+        prior : bool, default=False
+            Return the prior instead of the posterior, with the fitted variances.
+
+        Returns
+        -------
+        belief : MultivariateNormal
+            Of as many numbers as weights were asked for.
+
+        Examples
+        --------
+        >>> from posterity import BayesianLinearRegression
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.1, 0.9, 2.1, 2.9]
+        >>> model = BayesianLinearRegression().fit(X, y)
+        >>> belief = model.weight_distribution(["intercept", 0])
+        >>> bool(belief.covariance[0, 1] < 0.0)  # a steeper line begins lower
+        True
+        """
+        check_is_fitted(self)
+        belief = self._weight_posterior()
+        A, b = self._weight_combinations(weights)
+        k = _find_output(self._output_names(), output)
+        asked = belief.before_rows() if prior else belief
+        f = asked.combine(*self._to_design_weights(A, b))
+        return distributions.MultivariateNormal(f.mean[:, k], linalg.symmetrize(f.covariance[k]))
+
+    @abc.abstractmethod
+    def _weight_posterior(self) -> WeightedPosterior:
+        """Return the posterior of the weights of the design."""
+
+    @abc.abstractmethod
+    def _output_names(self) -> Sequence[Any]:
+        """Return the names of the latent values."""
+
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """The same sums of the weights of the design, from sums of those of the features."""
+        return A, b
+
+    def _weight_combinations(self, weights: Sequence[int | str] | None) -> tuple[Array, Array]:
+        """One row a weight: with how much of each column's weight, (n, M), and of the intercept."""
+        M = np.shape(self.coef_)[-1]
+        if weights is None:
+            weights = [*([OFFSET] if self.fit_intercept else []), *range(M)]
+        A, b = np.zeros((len(weights), M)), np.zeros(len(weights))
+        for i, weight in enumerate(weights):
+            if isinstance(weight, str) and weight == OFFSET:
+                b[i] = self._offset_share()
+            else:
+                A[i, self._find_column(weight, M)] = 1.0
+        return A, b
+
+    def _offset_share(self) -> float:
+        if self.fit_intercept:
+            return 1.0
+        raise ValueError("The model has no intercept: it was fitted with fit_intercept=False.")
+
+    def _find_column(self, weight: Any, M: int) -> int:
+        """Return the position of a column that is given by position or by name."""
+        names = getattr(self, "feature_names_in_", None) if self.features is None else None
+        if isinstance(weight, str) and names is not None and weight in names:
+            return list(names).index(weight)
+        if isinstance(weight, int | np.integer) and -M <= weight < M:
+            return int(weight)
+        known = "" if names is None else f", or one of the names {', '.join(map(str, names))}"
+        raise ValueError(
+            f"Weight {weight!r} does not exist: give a position from 0 to {M - 1}{known}, or "
+            f"{OFFSET!r} for the intercept."
+        )
+
+
+def _find_output(outputs: Sequence[Any], output: Any) -> int:
+    """Return the position of an output by name; None suffices where there is one."""
+    named = ", ".join(repr(name) for name in outputs)
+    if output is None:
+        if len(outputs) == 1:
+            return 0
+        raise ValueError(f"The model has several outputs; say which: output= one of {named}.")
+    found = [k for k, name in enumerate(outputs) if name == output]
+    if not found:
+        raise ValueError(f"output={output!r} must be one of {named}.")
+    return found[0]
