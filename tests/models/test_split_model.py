@@ -311,10 +311,10 @@ def test_rows_that_cannot_be_counted_and_what_is_no_family_get_a_sentence():
 
 def test_groups_are_numbered_among_rows_that_count():
     names = ["c", "a", "b", "a", "d"]
-    np.testing.assert_array_equal(trees.check_groups(names, 5), [2, 0, 1, 0, 3])
-    some = trees.check_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(split_model.check_groups(names, 5), [2, 0, 1, 0, 3])
+    some = split_model.check_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
     np.testing.assert_array_equal(some[[0, 2, 4]], [1, 0, 2])
-    assert trees.check_groups(None, 5) is None
+    assert split_model.check_groups(None, 5) is None
 
 
 @for_each(

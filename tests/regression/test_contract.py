@@ -18,7 +18,8 @@ from support.estimator_checks import every_check_once
 from support.for_each import for_each
 
 import posterity
-from posterity import distributions, kernels, likelihoods, models, trees
+from posterity import distributions, kernels, likelihoods, models
+from posterity.trees.estimators import split_model
 
 
 def subclasses(cls):
@@ -86,7 +87,7 @@ def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
     if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
         return True  # the columns
-    if isinstance(model, trees.ForestModel):
+    if isinstance(model, split_model.ForestModel):
         return True  # the trees
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False

@@ -3,7 +3,6 @@ from posterity.linear.bayesian_logistic import BayesianLogisticRegression
 from posterity.linear.dual_linear import DualLinearRegression
 from posterity.linear.dual_logistic import DualLogisticRegression
 from posterity.linear.dual_model import DualModel
-from posterity.linear.feature_model import FeatureModel, check_variance
 from posterity.linear.gamma import GammaRegression
 from posterity.linear.generalized import GeneralizedLinearRegression
 from posterity.linear.least_squares import LinearRegression
@@ -19,7 +18,6 @@ __all__ = [
     "DualLinearRegression",
     "DualLogisticRegression",
     "DualModel",
-    "FeatureModel",
     "GammaRegression",
     "GeneralizedLinearRegression",
     "LinearRegression",
@@ -29,5 +27,4 @@ __all__ = [
     "RobustRegression",
     "SeparationWarning",
     "WeightedModel",
-    "check_variance",
 ]

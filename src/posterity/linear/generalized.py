@@ -88,7 +88,7 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
             y,
             weights,
             likelihood,
-            prior_variance=linear.check_variance(self.prior_variance, "prior_variance"),
+            prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
             nearest=self._wants_nearest(likelihood),
             average=check_hyperparameters(self.hyperparameters) and can_average(likelihood),
         )

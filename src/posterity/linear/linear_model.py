@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
-from posterity import copies, designs, distributions, likelihoods, linear, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.models.regressor import DISTRIBUTION, Regressor
@@ -41,7 +41,7 @@ class FeatureRows:
 
 
 @declare_parameters
-class LinearModel(linear.FeatureModel, Regressor):
+class LinearModel(models.FeatureModel, Regressor):
     """A regressor that learns from its rows only through :class:`posterity.designs.Statistics`.
 
     A subclass writes ``_fit_statistics``, which turns the statistics into fitted attributes, and

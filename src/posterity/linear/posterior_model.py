@@ -42,9 +42,9 @@ class PosteriorModel(linear.WeightedModel, LinearModel):
         problem = reduce_statistics(
             statistics, fit_intercept=self.fit_intercept, standardize=standardize
         )
-        noise = linear.check_variance(self.noise_variance, "noise_variance")
+        noise = models.check_variance(self.noise_variance, "noise_variance")
         given: dict[str, Any] = {
-            "prior_variance": linear.check_variance(self.prior_variance, "prior_variance"),
+            "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             "noise_variance": 1.0 if self._known_noise else noise,
         }

@@ -124,7 +124,7 @@ class WeightClassifier(linear.WeightedModel, Classifier):
             codes,
             weights,
             self._likelihood(),
-            prior_variance=linear.check_variance(prior_variance, "prior_variance"),
+            prior_variance=models.check_variance(prior_variance, "prior_variance"),
             nearest=classes.wants_nearest(inference, self.averaging),
             average=check_hyperparameters(self.hyperparameters) and self.averaging != "none",
         )

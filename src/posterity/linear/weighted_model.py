@@ -13,7 +13,7 @@ from posterity import distributions, linalg
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import WeightedPosterior
-from posterity.linear.feature_model import FeatureModel
+from posterity.models.feature_model import FeatureModel
 
 OFFSET = "intercept"
 

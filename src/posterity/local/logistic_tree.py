@@ -12,10 +12,9 @@ from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.linear import FeatureModel
 from posterity.linear.weight_classifier import check_choice
 from posterity.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
-from posterity.models import ModelCard, classes
+from posterity.models import FeatureModel, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
 
 TRAININGS = ("joint", "branchwise")

@@ -11,9 +11,8 @@ from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.linear import FeatureModel
 from posterity.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
-from posterity.models import ModelCard, classes
+from posterity.models import FeatureModel, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
 
 

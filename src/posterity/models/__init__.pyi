@@ -2,7 +2,9 @@ from posterity.models.card import ModelCard
 from posterity.models.classifier import Classifier
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.exposure import add_exposure, attach_exposure, refuse_exposure, require_counts
+from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import FittedAttribute, find_center, is_fitted
+from posterity.models.kernel_frame import KernelFrame
 from posterity.models.kernel_model import (
     KernelModel,
     check_row_weights,
@@ -48,7 +50,9 @@ __all__ = [
     "Classifier",
     "ColumnMoments",
     "DistributionAnswer",
+    "FeatureModel",
     "FittedAttribute",
+    "KernelFrame",
     "KernelModel",
     "ModelCard",
     "PartitionQuestion",
@@ -66,6 +70,7 @@ __all__ = [
     "check_noise",
     "check_row_weights",
     "check_targets",
+    "check_variance",
     "drop_repeated_rows",
     "find_center",
     "find_near_copies",

@@ -18,7 +18,7 @@ from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.designs import dask_pieces
 from posterity.inference.weights import TalliedTargets
-from posterity.linear.feature_model import FeatureModel
+from posterity.models.feature_model import FeatureModel
 from posterity.row_groups import RowGroups
 
 Source: TypeAlias = designs.Chunks | designs.Partitions

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, likelihoods, linear, models, sparse
+from posterity import distributions, kernels, likelihoods, models
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
@@ -117,7 +117,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         training = models.Training.from_classes(rows, codes, weights).merge_equal_rows()
         self.X_train_ = training.rows
         given = None if self.kernel is None else self._bind_kernel()
-        frame = sparse.KernelFrame.for_kernel(given, training.rows, training.weights)
+        frame = models.KernelFrame.for_kernel(given, training.rows, training.weights)
         started, bounds = frame.kernel.search_start(models.drop_repeated_rows(frame.rows))
         search = KernelWeightSearch(
             frame.rows,
@@ -126,7 +126,7 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
             self._get_likelihood(),
             started,
             bounds,
-            linear.check_variance(self.prior_variance, "prior_variance"),
+            models.check_variance(self.prior_variance, "prior_variance"),
             self.fit_intercept,
             nearest=classes.wants_nearest(self.inference, self.averaging),
         )

@@ -14,7 +14,6 @@ from posterity.sparse.engines import (
     NormalOutputs,
     Outputs,
 )
-from posterity.sparse.kernel_frame import KernelFrame
 from posterity.sparse.kernel_search import MANY_ROWS, LearnedVectors
 from posterity.sparse.posterior import SparsePosterior
 from posterity.sparse.precisions import learn_proper_precisions
@@ -43,7 +42,6 @@ __all__ = [
     "FoundVectors",
     "GivenRows",
     "KernelEngine",
-    "KernelFrame",
     "LatentOutputs",
     "LearnedVectors",
     "NormalOutputs",

@@ -17,6 +17,7 @@ from posterity.arrays import namespace
 from posterity.constructors import declare_parameters, field
 from posterity.models import kernel_model, streamed_rows
 from posterity.models.fitted import FittedAttribute, is_fitted
+from posterity.models.kernel_frame import KernelFrame
 from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
@@ -30,7 +31,6 @@ from posterity.sparse import (
     choose_vectors,
 )
 from posterity.sparse.candidate_rows import CandidatePool
-from posterity.sparse.kernel_frame import KernelFrame
 from posterity.sparse.vector_fit import FoundVectors, VectorFit
 
 ALGORITHMS = ("sequential", "alternating")

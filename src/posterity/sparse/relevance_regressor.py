@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, linear, models, sparse
+from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.models import FittedAttribute, ModelCard
@@ -359,7 +359,7 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
 
     @property
     def _given_noise(self) -> float | None:
-        return linear.check_variance(self.noise_variance, "noise_variance")
+        return models.check_variance(self.noise_variance, "noise_variance")
 
     def _problem(self, tol: float = 1e-2) -> SparseProblem:
         return SparseProblem(self._check_prior(), self.fit_intercept, tol, self.max_iter)

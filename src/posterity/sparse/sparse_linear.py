@@ -12,7 +12,6 @@ from posterity import (
     designs,
     distributions,
     likelihoods,
-    linear,
     models,
     priors,
     sparse,
@@ -315,7 +314,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         averages = check_hyperparameters(self.hyperparameters)
         rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
         noise = SparseNoise.from_variance(
-            linear.check_variance(self.noise_variance, "noise_variance"),
+            models.check_variance(self.noise_variance, "noise_variance"),
             by_row=self._known_noise,
             count=statistics.count,
             total=rows.total,

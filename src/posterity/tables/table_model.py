@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import models, trees, validation
+from posterity import models, validation
 from posterity.arrays import Array
 from posterity.tables import exposures, frames, inferring, texts
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
@@ -25,6 +25,7 @@ from posterity.tables.roles import (
     number_regions,
 )
 from posterity.tables.unusual import TrainingRange
+from posterity.trees.estimators import split_model
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
@@ -165,7 +166,7 @@ class TableModel(BaseEstimator):
     ) -> NDArray[Any] | None:
         """Return the group of each row that is kept, if the estimator asks for groups."""
         if groups is not None:
-            numbers = trees.check_groups(groups, len(kept))
+            numbers = split_model.check_groups(groups, len(kept))
             return None if numbers is None else numbers[kept]
         if find_groups_parameter(self.estimator) is None:
             return None

@@ -7,13 +7,6 @@ from posterity.trees.estimators.random_forest_classifier import RandomForestClas
 from posterity.trees.estimators.random_forest_regressor import RandomForestRegressor
 from posterity.trees.estimators.random_tree_classifier import RandomTreeClassifier
 from posterity.trees.estimators.random_tree_regressor import RandomTreeRegressor
-from posterity.trees.estimators.split_model import (
-    ForestModel,
-    SplitModel,
-    check_groups,
-    drop_weightless_rows,
-    refuse_groups,
-)
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.family import Family
 from posterity.trees.families.function import Function
@@ -26,7 +19,6 @@ __all__ = [
     "Columns",
     "Differences",
     "Family",
-    "ForestModel",
     "Function",
     "LogitBoostClassifier",
     "Orientations",
@@ -37,9 +29,5 @@ __all__ = [
     "RandomForestRegressor",
     "RandomTreeClassifier",
     "RandomTreeRegressor",
-    "SplitModel",
     "Trees",
-    "check_groups",
-    "drop_weightless_rows",
-    "refuse_groups",
 ]

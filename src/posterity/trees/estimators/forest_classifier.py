@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, designs, distributions, models, trees, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier, encode_classes
 from posterity.trees import forests
+from posterity.trees.estimators import split_model
 
 
-class ForestClassifier(trees.ForestModel, Classifier):
+class ForestClassifier(split_model.ForestModel, Classifier):
     """A classifier whose probabilities are the mean of what the leaves of its trees say."""
 
     forest_: forests.ClassForest
@@ -50,13 +51,15 @@ class ForestClassifier(trees.ForestModel, Classifier):
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
-            trees.refuse_groups(groups)
+            split_model.refuse_groups(groups)
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         counts = validation.check_repetitions(sample_weight, len(given))
         all_codes = self._learn_classes(y, len(given), counts)
-        together = trees.check_groups(groups, len(given), counts)
-        rows, codes, weights, bound = trees.drop_weightless_rows(given, all_codes, counts, together)
+        together = split_model.check_groups(groups, len(given), counts)
+        rows, codes, weights, bound = split_model.drop_weightless_rows(
+            given, all_codes, counts, together
+        )
         family = self._family().adapt_to(rows, weights)
         plan = self._plan_trees(family)
         if plan.bootstrap:

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, designs, distributions, models, trees, validation
+from posterity import arrays, copies, designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.models.regressor import DISTRIBUTION, Regressor
 from posterity.trees import forests
+from posterity.trees.estimators import split_model
 
 
-class ForestRegressor(trees.ForestModel, Regressor):
+class ForestRegressor(split_model.ForestModel, Regressor):
     """A regressor whose prediction is a mixture of the normals in the leaves of its trees."""
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
@@ -52,13 +53,13 @@ class ForestRegressor(trees.ForestModel, Regressor):
         """
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
-            trees.refuse_groups(groups)
+            split_model.refuse_groups(groups)
             return self._fit_streamed(source)
         given = self._check_rows(X, reset=True)
         targets = validation.check_targets(self, y, len(given))
         counts = validation.check_repetitions(sample_weight, len(given))
-        together = trees.check_groups(groups, len(given), counts)
-        rows, Y, weights, bound = trees.drop_weightless_rows(given, targets, counts, together)
+        together = split_model.check_groups(groups, len(given), counts)
+        rows, Y, weights, bound = split_model.drop_weightless_rows(given, targets, counts, together)
         self._is_flat = Y.ndim == 1
         family = self._family().adapt_to(rows, weights)
         rng = arrays.generator(self.random_state)
