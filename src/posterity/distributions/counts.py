@@ -144,7 +144,7 @@ class CountDistribution(Univariate):
         own = self._broadcast_to(shape)
         with np.errstate(divide="ignore"):
             log_p = np.log(np.broadcast_to(p, shape)).ravel()
-        y = np.clip(np.broadcast_to(guess, shape).ravel(), 0.0, _LARGEST)
+        y = np.clip(np.broadcast_to(guess, shape).ravel(), 0.0, _LARGEST) + 0.0  # no -0.0
         low, high, step = np.full(y.shape, -1.0), np.full(y.shape, np.inf), np.ones(y.shape)
         rows = np.flatnonzero(np.broadcast_to(sought, shape))
         while rows.size:
