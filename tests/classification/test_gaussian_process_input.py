@@ -24,6 +24,7 @@ def assert_probabilities(model, X):
     assert np.all(np.isfinite(log_p))
 
 
+@pytest.mark.full
 @for_each("seed", range(10))
 def test_no_variance_is_negative_in_three_hundred_configurations(seed):
     rng = np.random.default_rng(seed)

@@ -93,6 +93,7 @@ def test_the_order_of_the_rows_does_not_matter(n_classes, vectors):
     np.testing.assert_allclose(moved.predict_proba(X), p, atol=1e-9)
 
 
+@pytest.mark.full(but=1)
 @each_count
 @each_sharing
 @for_each("fit_intercept", [True, False])
@@ -249,6 +250,7 @@ def test_the_nearest_normal_keeps_vectors_and_evidence_and_tells_more(vectors):
     assert losses[0] < losses[1] - 0.05
 
 
+@pytest.mark.full
 def test_of_two_classes_few_rows_claim_less_than_precisions_led_astray():
     """Ten columns of which few matter, sixty rows: the chosen precisions are far too small."""
     losses = {"auto": [], "laplace": []}

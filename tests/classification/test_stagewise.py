@@ -51,6 +51,7 @@ def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
     np.testing.assert_array_equal(fitted.predict_proba(X), p)
 
 
+@pytest.mark.full
 @for_each("n_classes", [2, 3])
 def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
     X, y = moons(n_classes=n_classes)
@@ -90,6 +91,7 @@ def test_attributes_say_what_is_predicted(n_classes):
     assert model.stop_reason_ == "4 units were asked for"
 
 
+@pytest.mark.full(but=1)
 @every_case
 @for_each("n_classes", [2, 3])
 def test_integer_weights_equal_repeated_rows(model, n_classes):

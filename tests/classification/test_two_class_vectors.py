@@ -39,6 +39,7 @@ def test_events_without_a_cause_are_not_learned_by_heart():
     assert len(model.relevance_) == 0
 
 
+@pytest.mark.full
 def test_a_rare_class_that_has_a_place_of_its_own_is_learned():
     rng = np.random.default_rng(0)
     y = (np.arange(1200) % 100 == 0).astype(int)

@@ -49,6 +49,7 @@ def find(table):
     return comparison.find_unnamed_groups(table, tables.infer(table, "y"))
 
 
+@pytest.mark.full
 @for_each(
     ("make", "columns"),
     [
@@ -85,6 +86,7 @@ def copies(rng):
     return pl.concat([table] * 6)
 
 
+@pytest.mark.full
 @for_each("make", [lambda rng: numbered(rng, effect=0.0), hours, one_value_is_most, copies])
 @for_each("seed", [0, 1, 2])
 def test_columns_that_say_nothing_of_new_rows_are_not_called_groups(make, seed):

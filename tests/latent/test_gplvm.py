@@ -363,6 +363,7 @@ def _inside(model, X):
     return np.mean(((low <= X) & (high >= X))[:, 3:])
 
 
+@pytest.mark.full
 @for_each("options", [{}, {"inducing_points": 30}, {"inference": "variational"}])
 def test_bands_for_further_groups_are_learned_by_leaving_groups_out(options):
     X, groups = styles()

@@ -109,6 +109,7 @@ def test_a_rating_that_does_not_occur_is_possible_where_it_is_a_level():
         assert np.all(prediction.pmf(5) < 0.1)
 
 
+@pytest.mark.full
 def test_rare_ratings_may_miss_in_rows_that_are_held_out():
     y = Y[:60].copy()
     y[y == 5] = 4

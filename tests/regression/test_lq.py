@@ -26,6 +26,7 @@ def data(n=80, m=5, seed=0):
     return X, X @ w + 5.0 + rng.normal(size=n)
 
 
+@pytest.mark.full
 @checks_of_settings(
     [
         LqRegression(penalty_power=0.5),

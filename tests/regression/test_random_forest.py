@@ -88,6 +88,7 @@ def test_several_targets_share_the_trees(model):
     assert clone(model).fit(X, Y[:, :1]).predict(X).shape == (150, 1)
 
 
+@pytest.mark.full
 def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     X, y = waves(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)

@@ -37,6 +37,7 @@ def test_rows_may_be_images(function):
     np.testing.assert_array_equal(asked(family, IMAGES), asked(at_once, IMAGES))
 
 
+@pytest.mark.full
 def test_rows_may_be_images_of_different_sizes():
     rows = numba.typed.List([image[: 4 + i % 2] for i, image in enumerate(IMAGES)])
 

@@ -74,6 +74,7 @@ def test_ellipses_hold_the_middle_while_hidden(scene, followed):
     assert np.mean(np.array(inside)[hidden_share(boxes) > 0.9]) > 0.8
 
 
+@pytest.mark.full
 def test_ellipses_have_the_right_size_in_simulated_sequences():
     """The 50 % ellipse covers 75 % here; half as wide it would cover 33 %, twice as wide 100 %."""
     reached = []

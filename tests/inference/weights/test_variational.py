@@ -154,6 +154,7 @@ def test_it_is_what_minimising_the_divergence_by_draws_finds():
     np.testing.assert_allclose(mine, deviation, rtol=0.05)
 
 
+@pytest.mark.full(but=1)
 @each_count
 @for_each("offset", [True, False], ids=["offset", "no offset"])
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset):
@@ -172,6 +173,7 @@ def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset)
     assert fit.log_evidence == laplace.log_evidence
 
 
+@pytest.mark.full(but=1)
 @each_count
 def test_with_a_remainder_the_bound_is_that_of_draws_of_both(n_classes):
     problem = problem_of(n_classes, n=30)
@@ -215,6 +217,7 @@ def test_the_lean_is_to_where_rows_curve_less_on_average(n_classes):
         np.testing.assert_allclose(laplace.mean_shift(v), expected, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.full(but=1)
 @each_count
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace(n_classes):
     problem = problem_of(n_classes, n=25)

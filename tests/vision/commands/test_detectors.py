@@ -70,6 +70,7 @@ def agree(one, other):
     np.testing.assert_array_equal(one.calibration_.coef, other.calibration_.coef)
 
 
+@pytest.mark.full
 def test_training_leaves_a_detector_and_no_checkpoint(world):
     assert posterity.load(world / "discs.posterity").n_estimators_ == 60
     assert not (world / "discs.checkpoint.posterity").exists()
