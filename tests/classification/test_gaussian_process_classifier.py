@@ -91,6 +91,7 @@ def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
     assert auto.log_evidence_ != laplace.log_evidence_
 
 
+@pytest.mark.full
 def test_the_nearest_normal_tells_irises_that_laplace_leaves_open():
     X, y = load_iris(return_X_y=True)
 

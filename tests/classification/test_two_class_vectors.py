@@ -32,6 +32,7 @@ def test_the_mean_probability_of_a_rare_class_is_its_share(n, n_events, seed):
     assert log_loss(y, p) < log_loss(y, shares) + 1.0 / n
 
 
+@pytest.mark.full
 def test_events_without_a_cause_are_not_learned_by_heart():
     """With narrow kernels a vector at each event would fit the rows, and no others."""
     X, y = rare_rows(300, 2, 5, seed=2)

@@ -51,6 +51,7 @@ def test_classes_are_ranked_too(run, flowers):
     assert "(frequencies)" in result.output
 
 
+@pytest.mark.full
 def test_two_classes_have_a_table_of_their_own(run, patients, at):
     output = " ".join(run(f"compare patients.csv -t ill {FASTEST}").output.split())
     assert "Rows flagged as yes from a probability of 0.5 on" in output
@@ -112,6 +113,7 @@ def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     assert [row["log_score"] for row in repeated["models"]] == scores
 
 
+@pytest.mark.full
 def test_the_chosen_model_follows_the_preference_and_is_marked(run, houses, at):
     simple = json.loads(run(f"compare houses.csv --target price {FAST} --json").stdout)
     line = f"compare houses.csv --target price {FAST} --prefer best --json"
@@ -155,6 +157,7 @@ def test_what_was_inferred_can_be_overridden(run, houses):
     assert "sold" in answer["dropped"]
 
 
+@pytest.mark.full
 def test_fewer_rows_are_drawn_and_it_is_said(run, houses):
     result = run(f"compare houses.csv --target price {FASTEST} --rows 30")
     assert "Using 30 of the 60 rows" in result.output

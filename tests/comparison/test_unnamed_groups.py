@@ -99,6 +99,7 @@ def test_small_tables_and_tables_without_inputs_have_no_candidates():
     assert not comparison.find_unnamed_groups(table, tables.Schema("y", "regression", ()))
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_the_verdict_and_the_report_say_for_which_rows_the_scores_hold(tmp_path):
     rng = np.random.default_rng(3)

@@ -81,6 +81,7 @@ def test_evidence_and_predictions_are_the_dense_formulas(mean, outputs, is_known
         np.testing.assert_allclose(C_k, cov_star, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.full(but=1)
 @each_mean
 @for_each("scaled", [False, True])
 def test_a_weight_is_a_repetition_in_all_that_is_learned(mean, scaled):

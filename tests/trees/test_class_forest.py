@@ -246,6 +246,7 @@ def scores(seed=0, own=False):
     return LeafCounts.from_leaves(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
 
 
+@pytest.mark.full
 @for_each("own", [False, True])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     counts, unseen, _ = scores(own=own)

@@ -29,6 +29,7 @@ def asked(family, rows):
     return family.respond(rows, PLACES, family.draw(2, 3, np.random.default_rng(7)), WHICH)
 
 
+@pytest.mark.full
 @for_each("function", [brighter, numba.njit(brighter)], ids=["plain", "compiled"])
 def test_rows_may_be_images(function):
     family = Function(function, pixels)

@@ -101,6 +101,7 @@ def test_levels_that_do_not_differ_have_no_table():
     assert any(abs(np.corrcoef(table.values[:50], effects)[0, 1]) > 0.9 for table in found)
 
 
+@pytest.mark.full
 @for_each("kind", [BoostedTreesRegressor, BoostedTreesClassifier])
 @for_each("effect", [0.0, 1.0])
 def test_scores_of_rows_left_out_are_those_of_new_rows(kind, effect):

@@ -205,6 +205,7 @@ def people():
     return model.fit(masks, joints, groups=groups), masks, joints
 
 
+@pytest.mark.full
 def test_poses_of_rendered_people_are_learned(people):
     model, masks, joints = people
     found = model.predict(masks, video=True)

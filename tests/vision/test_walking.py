@@ -68,6 +68,7 @@ def test_masks_without_a_person_are_refused(masks, words):
         mask_distances.measure_masks(masks)
 
 
+@pytest.mark.full(but=1)
 def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model):
     found = model.predict_modes(data.masks[unseen], times=data.times[unseen])
     measured = mask_distances.measure_masks(data.masks)

@@ -165,6 +165,7 @@ def test_below_power_one_a_line_is_the_best_through_any_two_rows(p, noise):
     assert fit.objective <= best * (1.0 + 1e-9)
 
 
+@pytest.mark.full
 @for_each("p", [0.3, 0.8, 1.0, 1.5, 3.0])
 @for_each("q", [0.4, 0.7, 1.0, 2.0])
 def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
@@ -179,6 +180,7 @@ def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
         assert fit.objective <= values.min() * (1.0 + 1e-5)
 
 
+@pytest.mark.full
 @for_each("p", [0.5, 1.0, 1.5, 3.0])
 @for_each("q", [0.5, 1.0, 2.0])
 def test_scaling_targets_scales_the_fit(p, q):

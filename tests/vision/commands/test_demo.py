@@ -43,6 +43,7 @@ def demo(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.full
 def test_the_page_has_a_picture_of_each_system_and_fetches_nothing(demo, tmp_path):
     result = demo("--json")
     assert result.exit_code == 0, result.output
