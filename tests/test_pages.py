@@ -16,7 +16,7 @@ def test_some_pages_have_examples():
     assert {"CONTRIBUTING", "extending"} < {examples.name for examples in EXAMPLES}
 
 
-@for_each("examples", effort.some(EXAMPLES, 7), ids=lambda examples: examples.name)
+@for_each("examples", effort.some(EXAMPLES, 6), ids=lambda examples: examples.name)
 def test_the_examples_of_a_page_run_in_order(examples):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

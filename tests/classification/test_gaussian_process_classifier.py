@@ -40,6 +40,7 @@ def exact_evidence(kernel, X, y, nodes=24):
     return float(weight @ np.prod(expit(np.where(y[:, None] > 0, f, -f)), axis=0))
 
 
+@pytest.mark.full
 @for_each("y", [[0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]], ids=str)
 @for_each("variance", [1.0, 6.0])
 def test_propagation_is_closer_to_the_integral_than_laplace(y, variance):

@@ -62,6 +62,7 @@ def test_far_away_the_offset_is_all_there_is(n_classes):
     assert np.all(np.isfinite(learned.predict_log_proba(far)))
 
 
+@pytest.mark.full
 @for_each("inference", ["auto", "laplace", "propagation"])
 def test_classes_that_are_told_apart_do_not_run_away(inference):
     X, _ = data()

@@ -110,6 +110,7 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_jobs(model):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.full
 def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
@@ -131,6 +132,7 @@ def test_every_class_stays_in_the_fit_however_rare():
         assert np.all(np.isfinite(model.validation_scores_))
 
 
+@pytest.mark.full
 @for_each("units", ["arctan", "radial"])
 def test_units_one_by_one_are_level_with_units_learned_together(units):
     X, y = moons(300)

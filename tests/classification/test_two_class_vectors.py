@@ -23,6 +23,7 @@ def rare_rows(n, n_events, n_columns=2, seed=0):
     return rng.normal(size=(n, n_columns)), y
 
 
+@pytest.mark.full
 @for_each(("n", "n_events", "seed"), [(300, 1, 1), (400, 4, 0)])
 def test_the_mean_probability_of_a_rare_class_is_its_share(n, n_events, seed):
     X, y = rare_rows(n, n_events, seed=seed)

@@ -114,6 +114,7 @@ def test_the_verdict_and_the_report_say_for_which_rows_the_scores_hold(tmp_path)
     assert "(for a new 'v00' a forest covers" in page
 
 
+@pytest.mark.full
 def test_what_is_said_of_new_groups_is_true_of_them():
     """Both shares are means over groups, whose coverages differ by about 0.3."""
     rng = np.random.default_rng(5)

@@ -386,6 +386,7 @@ def draw_curve(seed, n=20):
     return np.split(Y + rng.normal(size=Y.shape), [n])
 
 
+@pytest.mark.full
 def test_noise_and_hidden_values_are_as_uncertain_as_they_are():
     covered, noise = [], []
     for seed in range(20):

@@ -40,6 +40,7 @@ def test_posterior_ranks_of_the_weights_are_uniform(n, m, fit_intercept):
         assert stats.chisquare(counts).pvalue > 1e-4
 
 
+@pytest.mark.full
 def test_ranks_would_show_a_posterior_that_is_too_narrow():
     """The check can fail: halve the spread of the draws and it does."""
     rank = ranks(12, 3, fit_intercept=False, seed=1)

@@ -44,6 +44,7 @@ def test_intervals_cover_what_they_say(forest, friedman):
     assert np.mean((low < friedman[3]) & (friedman[3] < high)) == pytest.approx(0.9, abs=0.04)
 
 
+@pytest.mark.full
 def test_errors_are_those_of_other_forests_and_densities_beat_the_spread_of_trees(forest, friedman):
     X, y, X_new, y_new = friedman
     other = ensemble.RandomForestRegressor(random_state=0).fit(X, y)

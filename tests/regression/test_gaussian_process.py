@@ -361,6 +361,7 @@ def test_parameters_at_the_end_of_their_range_are_named():
     assert fixed().fit(X, y).at_bounds_ == ()
 
 
+@pytest.mark.full
 def test_restarts_find_at_least_as_much_and_the_same_by_two_jobs():
     X, y = data(30)
     one, two = (

@@ -142,6 +142,7 @@ def test_features_are_what_it_is_linear_in():
     assert model.predict(X).shape == (80,)
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_weights():
     X, y = data(410, 2)
     first, second = (LqRegression(loss_power=0.4, random_state=5).fit(X, y).coef_ for _ in range(2))

@@ -17,6 +17,7 @@ def rough(n=150, noise=0.02, seed=0):
     return X, f / f.std() + noise * rng.normal(size=n)
 
 
+@pytest.mark.full
 @for_each("copies", [0, 1, 5])
 def test_a_row_that_is_observed_again_does_not_ruin_a_log_score(copies):
     X, y = rough()

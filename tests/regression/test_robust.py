@@ -144,6 +144,7 @@ def test_weights_equal_repetition():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3)
 
 
+@pytest.mark.full
 def test_it_learns_curves_and_streams():
     X, _ = line(200)
     rng = np.random.default_rng(1)

@@ -150,6 +150,7 @@ def test_noise_is_that_about_rows_which_units_have_not_seen():
     assert isinstance(given.predict_dist(X), distributions.Normal)
 
 
+@pytest.mark.full
 def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4))

@@ -125,6 +125,7 @@ def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
     np.testing.assert_allclose(slope, 0.0, atol=2e-5)
 
 
+@pytest.mark.full
 def test_it_is_what_minimising_the_divergence_by_draws_finds():
     problem = problem_of(3, n=10, m=1, variance=4.0)
     laplace = LaplaceFit.from_problem(problem)
