@@ -36,8 +36,8 @@ class RateRegressor(models.Regressor):
     Ten hours with twenty events and twenty hours with forty, and the count of five hours:
 
     >>> import numpy as np
-    >>> from posterity import likelihoods, regression, tables
-    >>> rates = regression.GeneralizedLinearRegression(likelihoods.Poisson())
+    >>> from posterity import likelihoods, linear, tables
+    >>> rates = linear.GeneralizedLinearRegression(likelihoods.Poisson())
     >>> X = np.array([[0.0, 10.0], [0.0, 20.0]])
     >>> model = tables.RateRegressor(rates).fit(X, np.array([20.0, 40.0]))
     >>> model.predict(np.array([[0.0, 5.0]])).round()

@@ -73,10 +73,10 @@ class TableModel(BaseEstimator):
     Examples
     --------
     >>> import polars as pl
-    >>> from posterity import regression, tables
+    >>> from posterity import linear, tables
     >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
     >>> schema = tables.infer(frame, "price")
-    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> model = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
     >>> model
     TableModel(BayesianLinearRegression(), 'price' from 1 input)
     >>> model.predict(pl.DataFrame({"size": ["2.5"]})).round(0)
@@ -85,7 +85,7 @@ class TableModel(BaseEstimator):
     Without a schema, as scikit-learn has it:
 
     >>> rows, y = frame.select("size"), [10.0, 21.0, 29.0, 46.0]
-    >>> model = tables.TableModel(regression.BayesianLinearRegression()).fit(rows, y)
+    >>> model = tables.TableModel(linear.BayesianLinearRegression()).fit(rows, y)
     >>> round(model.score(rows, y), 3)
     0.995
     """
