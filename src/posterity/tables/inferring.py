@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from posterity.tables import exposures, frames, looking, saying, suspecting, targets
+from posterity.tables import frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.labels import sort_labels
 from posterity.tables.looking import ParsedColumn
-from posterity.tables.roles import GROUPS, Roles
+from posterity.tables.roles import EXPOSURE, GROUPS, Roles, infer_exposure
+from posterity.tables.spelling import sort_labels
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def infer(
         missing=wishes.missing,
         exact=target in wishes.exact,
     )
-    rate = exposures.infer_exposure(table[exposure], outcome, wishes.missing) if exposure else None
+    rate = infer_exposure(table[exposure], outcome, wishes.missing) if exposure else None
     found = _InferredColumns(notes=list(notes))
     for name in table.columns:
         if name != target:
@@ -220,7 +220,7 @@ def _classify_column(
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
     if name == wishes.roles.exposure or (name,) == wishes.roles.groups:
-        role = exposures.EXPOSURE if name == wishes.roles.exposure else GROUPS
+        role = EXPOSURE if name == wishes.roles.exposure else GROUPS
         found.dropped.append(Dropped(name, role, final=True))
         return
     seen = looking.parse_column(

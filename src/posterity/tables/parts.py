@@ -13,8 +13,7 @@ import polars as pl
 from posterity.arrays import Array
 from posterity.tables import dates, texts
 from posterity.tables.columns import CellError, Column
-from posterity.tables.level_means import LevelMeansPart
-from posterity.tables.text_parts import TextPart
+from posterity.tables.label_parts import LevelMeansPart, TextPart
 
 MOST_LEVELS = 50
 """Maximum number of levels of a category that are encoded separately."""

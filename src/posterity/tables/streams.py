@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Protocol
 
+import polars as pl
+
 from posterity.tables import columns
 
 PIECE = 1 << 21  # size of a piece in bytes
@@ -234,3 +236,18 @@ def _strip_byte_order_mark(pieces: Iterable[bytes]) -> Iterator[bytes]:
             break
     yield begun.removeprefix(codecs.BOM_UTF8)
     yield from found
+
+
+_REFUSALS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, MemoryError)
+
+
+@contextlib.contextmanager
+def convert_polars_errors(name: str) -> Iterator[None]:
+    """Raise TableError with the file name if polars fails."""
+    try:
+        yield
+    except _REFUSALS as error:
+        reason = (str(error).strip() or "no reason given").splitlines()[0].rstrip(".")
+        raise columns.TableError(
+            f"{name} cannot be read; it may be damaged or truncated ({reason}). Save it again."
+        ) from error

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import models, validation
 from posterity.arrays import Array
-from posterity.tables import exposures, frames, inferring, texts
+from posterity.tables import frames, inferring, roles, texts
+from posterity.tables.answers import TrainingRange
 from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder, accepts_missing
-from posterity.tables.fitting import Profile
-from posterity.tables.labels import sort_labels
+from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
 from posterity.tables.roles import (
     GroupPart,
     find_groups_parameter,
@@ -24,7 +23,7 @@ from posterity.tables.roles import (
     number_groups,
     number_regions,
 )
-from posterity.tables.unusual import TrainingRange
+from posterity.tables.spelling import sort_labels
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
@@ -186,7 +185,7 @@ class TableModel(BaseEstimator):
         if self.groups_ is not None:
             columns.append(self.groups_.encode(frames.as_frame(frame)))
         if self.schema_.exposure is not None:
-            columns.append(exposures.read_exposures(frames.as_frame(frame), self.schema_.exposure))
+            columns.append(roles.read_exposures(frames.as_frame(frame), self.schema_.exposure))
         return X if len(columns) == 1 else np.column_stack(columns)
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:

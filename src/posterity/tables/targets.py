@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import absence, dates, frames, looking, saying, texts
+from posterity.tables import dates, frames, looking, saying, spelling, texts
 from posterity.tables.columns import CellError, TableError, Task
 from posterity.tables.looking import ParsedColumn
 
@@ -140,7 +140,9 @@ def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:
             "the days since some event."
         )
     found = texts.infer_numbers(texts.remove_words(cells, tuple(missing)))
-    values = absence.accept_words(cells, found.values, absence.find_words(cells, found.values.odd))
+    values = spelling.accept_words(
+        cells, found.values, spelling.find_words(cells, found.values.odd)
+    )
     if values.odd.any() and not dates.is_mostly_readable(values):
         row = int(values.odd.argmax())
         raise CellError(

@@ -4,6 +4,7 @@ A column is typed (Parquet, JSON lines, Python) or text (CSV). Both give the sam
 missing ones as nan (numbers) or null (labels).
 """
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import numerals
 from posterity.tables.columns import CellError, Column, TableError
 
 LARGEST = 1e150
@@ -170,7 +170,7 @@ def infer_numbers(cells: pl.Series) -> InferredNumbers:
 
 def _infer_unit(cells: pl.Series, rest: pl.Series, style: str) -> InferredNumbers:
     """Return the numbers in the most frequent unit of the texts that are not plain numbers."""
-    units = numerals.count_units(rest, style)
+    units = count_units(rest, style)
     return InferredNumbers(parse_numbers(cells, style, next(iter(units), "")), style, units)
 
 
@@ -293,7 +293,7 @@ def _parse_texts(texts: pl.Series, style: str, unit: str) -> ParsedNumbers:
     rows = np.flatnonzero(unread.to_numpy())
     if len(rows):
         rest = texts.gather(rows)
-        tidied = numerals.parse_numerals(rest, style, unit)
+        tidied = parse_numerals(rest, style, unit)
         values[rows] = tidied.to_numpy()
         odd[rows] = (tidied.is_null() & ~denotes_missing(rest)).to_numpy()
     return ParsedNumbers(values, odd)
@@ -307,3 +307,89 @@ def _format_numbers(values: Array) -> pl.Series:
     return pl.select(
         pl.when(whole).then(series.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(texts)
     ).to_series()
+
+
+_CURRENCY = r"[$\x{20AC}\x{A3}\x{A5}]"
+_GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+|\d+"
+_SUFFIX = r"[\p{L}%\x{B0}\x{2030}\x{20AC}\x{A3}\x{A5}$][\p{L}\p{No}%/.^ ]{0,14}[23]?"
+_MINUS = r"^\x{2212}"
+_BRACKETS = r"^\(\s*([^()+-]*\d[^()]*)\)$"
+
+
+def parse_numerals(texts: pl.Series, style: str = "", unit: str = "") -> pl.Series:
+    """Parse texts as numbers, null where a text is not a number.
+
+    Without a unit, a currency sign or a percent sign is ignored; with one, only this unit is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> parse_numerals(pl.Series(["1,234.5", "(12)", "3 kg"])).to_list()
+    [1234.5, -12.0, None]
+    >>> parse_numerals(pl.Series(["3 kg", "4", "5 lb"]), unit="kg").to_list()
+    [3.0, 4.0, None]
+    """
+    group, point = _marks(style)
+    bare = _strip_unit(_resolve_signs(texts), unit)
+    regular = bare.str.contains(rf"^{_numeral(style)}$")
+    joined = bare.str.replace_all(rf"{group}|\s|['\x{{2019}}]", "").str.replace(point, ".")
+    return joined.cast(pl.Float64, strict=False).set(~regular, None)
+
+
+def count_units(texts: pl.Series, style: str = "") -> dict[str, int]:
+    """Return the units written beside numbers, most frequent first, and how often.
+
+    Spellings that differ by case are one unit.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> count_units(pl.Series(["54 kg", "61 KG", "62 kg", "119 lb", "70"]))
+    {'kg': 3, 'lb': 1}
+    """
+    pattern = (
+        rf"^[+-]?\s*(?<before>{_CURRENCY})?\s*[+-]?(?<digits>{_numeral(style)})"
+        rf"\s*(?<after>{_SUFFIX})?$"
+    )
+    found = _resolve_signs(texts).str.extract_groups(pattern).struct.unnest()
+    written = found.filter(pl.col("digits").str.contains(r"\d")).select(
+        unit=pl.coalesce("before", pl.col("after").str.strip_chars(" "))
+    )
+    counts = written.drop_nulls().with_columns(folded=pl.col("unit").str.to_lowercase())
+    spelt = counts.group_by("folded", "unit").len().sort("len", "unit", descending=[True, False])
+    units = (
+        spelt.group_by("folded", maintain_order=True)
+        .agg(pl.col("unit").first(), pl.col("len").sum())
+        .sort("len", "unit", descending=[True, False])
+    )
+    return dict(zip(units["unit"].to_list(), units["len"].to_list(), strict=True))
+
+
+def has_brackets(texts: pl.Series) -> bool:
+    """Return whether a text is a number in brackets, as negative amounts in accounts."""
+    return bool(texts.str.contains(_BRACKETS).any())
+
+
+def _marks(style: str) -> tuple[str, str]:
+    """Return the patterns of the mark between thousands and of the decimal mark."""
+    return ("\\.", ",") if style else (",", "\\.")
+
+
+def _numeral(style: str) -> str:
+    """Return the pattern of a number with an optional sign."""
+    group, point = _marks(style)
+    return rf"[+-]?(?:{_GROUPED.replace('X', group)})?(?:{point}\d*)?(?:[eE][+-]?\d+)?"
+
+
+def _resolve_signs(texts: pl.Series) -> pl.Series:
+    """Write minus signs and brackets as a hyphen."""
+    return texts.str.replace(_MINUS, "-").str.replace(_BRACKETS, "-${1}")
+
+
+def _strip_unit(texts: pl.Series, unit: str) -> pl.Series:
+    """Remove the unit beside a number."""
+    before = re.escape(unit) if unit else _CURRENCY
+    after = re.escape(unit) if unit else rf"(?:%|{_CURRENCY})"
+    return texts.str.replace(rf"(?i)^([+-]?)\s*{before}\s*", "${1}").str.replace(
+        rf"(?i)\s*{after}$", ""
+    )
