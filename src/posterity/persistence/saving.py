@@ -150,7 +150,7 @@ def _read_document(opened: archive.Archive) -> bytes:
     if n > _MAX_DOCUMENT:
         raise FileError(f"model.json has {n:,} bytes, more than allowed.")
     with opened.open_member("model.json") as reader:
-        return reader.take(n)
+        return reader.read(n)
 
 
 def _encode_model(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:
