@@ -130,7 +130,7 @@ class MemberReader:
         self.name, self.left, self.hash = name, place.size, hashlib.sha256()
         self._file, self._position = file, place.start
 
-    def read(self, n: int) -> bytes:
+    def read(self, n: int, /) -> bytes:
         """Read the next n bytes."""
         found = bytearray(min(n, self.left))  # limits memory if the size is wrong
         self.fill(memoryview(found), n)

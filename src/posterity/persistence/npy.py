@@ -113,15 +113,16 @@ def _make_header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
 
 def _read_header(reader: MemberReader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
     """Read type, order and shape from the header."""
+    stream: Any = reader  # which has what NumPy asks of a file
     try:
-        version = npy_format.read_magic(reader)
+        version = npy_format.read_magic(stream)
         if version not in _VERSIONS:
             raise FileError(f"{reader.name} is not in the NPY format.")
-        shape, fortran, dtype = _VERSIONS[version](reader, max_header_size=_MAX_HEADER)
+        shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=_MAX_HEADER)
     except FileError:
         raise
     except (*_WRONG, tokenize.TokenError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        reason = (str(error).splitlines() or ["out of memory"])[0].rstrip(".")
         said = f"{reader.name} has a header that cannot be read: {reason:.200}."
         raise FileError(said) from error
     if why := _explain_refusal(dtype):
@@ -133,7 +134,7 @@ def _read_header(reader: MemberReader) -> tuple[np.dtype[Any], bool, tuple[int, 
 
 def _explain_refusal(dtype: np.dtype[Any]) -> str:
     """Return why a type of NumPy is not supported, or ""."""
-    descr = npy_format.dtype_to_descr(dtype)
+    descr: Any = npy_format.dtype_to_descr(dtype)
     if isinstance(descr, str):
         return "" if _PLAIN.fullmatch(descr) else "which a model file cannot contain"
     if not dtype.itemsize:
