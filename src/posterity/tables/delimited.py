@@ -35,9 +35,7 @@ class DelimitedReader:
     def _blocks(self) -> Iterator["_RecordBlock"]:
         """Yield blocks of whole records."""
         rest, line = b"", self.header.line
-        for piece in streams.join_pieces(
-            _skip_bytes(self.stream, self.header.offset), streams.PIECE
-        ):
+        for piece in _skip_bytes(self.stream, self.header.offset):
             text = rest + piece
             sniffing.refuse_binary(text, self.stream.name, line)
             block = _RecordBlock(text, records.find_records(text, self.header.separator), line)

@@ -98,7 +98,7 @@ class _LineBlock:
 def _blocks(stream: streams.Stream) -> Iterator[_LineBlock]:
     """Yield blocks of whole lines."""
     rest, line = b"", 1
-    for piece in streams.join_pieces(stream.pieces(), streams.PIECE):
+    for piece in stream.pieces():
         text = rest + piece
         sniffing.refuse_binary(text, stream.name, line)
         *lines, rest = text.split(b"\n")

@@ -16,23 +16,13 @@ Format: TypeAlias = Literal["csv", "parquet", "jsonl", "excel"]
 HEAD = 1 << 20  # bytes used to detect the format
 SEPARATORS = (",", ";", "\t", "|")
 RECORDS_LOOKED_AT = 200
-_SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".txt": "csv",
-    ".data": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
-    ".xlsb": "excel",
-    ".xls": "excel",
-    ".ods": "excel",
+_OF_FORMAT: dict[Format, str] = {
+    "csv": ".csv .tsv .tab .txt .data",
+    "parquet": ".parquet .pq",
+    "jsonl": ".jsonl .ndjson .json",
+    "excel": ".xlsx .xlsm .xlsb .xls .ods",
 }
+_SUFFIXES = {suffix: kind for kind, suffixes in _OF_FORMAT.items() for suffix in suffixes.split()}
 _PARQUET = b"PAR1"
 _STRANGERS = {
     b"PK\x03\x04": "a ZIP archive (.npz files are)",
@@ -118,13 +108,14 @@ def _is_workbook(head: bytes) -> bool:
 
 def detect_encoding(stream: streams.Stream, head: bytes) -> streams.Stream:
     """Return the stream with the detected encoding and line endings."""
-    if head[:2] in _UTF16:
-        return _detect_line_ends(dataclasses.replace(stream, encoding="utf-16"))
+    encoding = "utf-16" if head[:2] in _UTF16 else "utf-8"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return _detect_line_ends(dataclasses.replace(stream, encoding="cp1252"))
-    return _detect_line_ends(stream)
+        encoding = encoding if encoding == "utf-16" else "cp1252"
+    found = dataclasses.replace(stream, encoding=encoding)
+    text = found.read_head(HEAD)
+    return dataclasses.replace(found, old_line_ends=b"\r" in text and b"\n" not in text)
 
 
 def refuse_binary(text: bytes, name: str, line: int) -> None:
@@ -163,9 +154,3 @@ def _measure_evenness(head: bytes, candidate: str) -> tuple[float, int]:
         return 0.0, 0
     typical = {int(found[0]), int(np.sort(found)[found.size // 2])} - {1}
     return max(((float(np.mean(found == n)), n) for n in typical), default=(0.0, 0))
-
-
-def _detect_line_ends(stream: streams.Stream) -> streams.Stream:
-    """Return the stream with its detected line endings."""
-    head = stream.read_head(HEAD)
-    return dataclasses.replace(stream, old_line_ends=b"\r" in head and b"\n" not in head)
