@@ -1,5 +1,6 @@
 """The schema of a table: input columns, target, dropped columns; and table errors."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -50,6 +51,18 @@ class CellError(TableError):
     def shift_rows(self, n_rows: int) -> "CellError":
         """Return the same error with its row number increased by ``n_rows``."""
         return CellError(self.row + n_rows, self.column, self.trouble)
+
+
+def list_names(names: Sequence[str], most: int = 5) -> str:
+    """List names in a sentence, at most so many.
+
+    Examples
+    --------
+    >>> list_names(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True)

@@ -180,10 +180,14 @@ def find_header(stream: streams.Stream, separator: str | None, *, tabs: bool = F
     row = _read_first_record(whole, before, stream.name)
     texts = [decode_text(cell or b"") for cell in records.split_cells(row, before.separator)]
     if all(_NUMBER.fullmatch(text) for text in texts):
-        return _generate_names(before, len(texts) + before.row_names, whole)
-    return _make_header_from_names(
-        before, [""] * before.row_names + texts, whole, before.offset + len(row)
-    )
+        end, (names, notes) = before.offset, _number_names(len(texts) + before.row_names)
+    else:
+        end = before.offset + len(row)
+        names, notes = _clean_names([""] * before.row_names + texts)
+    if before.separator == ";" and _DECIMAL_COMMA.search(whole, end) is not None:
+        notes += ("Numbers appear to use a decimal comma.",)
+    line = 1 + whole.count(b"\n", 0, end)
+    return Header(before.separator, names, end, line, before.notes + notes)
 
 
 def decode_text(text: bytes) -> str:
@@ -228,29 +232,22 @@ def _read_first_record(head: bytes, before: Preamble, name: str) -> bytes:
     )
 
 
-def _generate_names(before: Preamble, n_columns: int, head: bytes) -> Header:
-    """Return generated column names for numbers without a header."""
+def describe_renaming(old: Sequence[str], new: Sequence[str]) -> Notes:
+    """Return a sentence that names the columns with other names than the file has."""
+    changed = [b for a, b in zip(old, new, strict=True) if a != b]
+    listed = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
+    return (f"Blank or repeated column names were changed: {listed}.",) if changed else ()
+
+
+def _number_names(n_columns: int) -> tuple[tuple[str, ...], Notes]:
+    """Return names for columns of numbers without a header, and a sentence about them."""
     names = tuple(f"column_{i}" for i in range(1, n_columns + 1))
     called = names[0] if n_columns == 1 else f"{names[0]} to {names[-1]}"
-    note = f"The first line contains only numbers, so the columns are named {called}."
-    return _make_header(before, names, head, before.offset, (note,))
+    return names, (f"The first line contains only numbers, so the columns are named {called}.",)
 
 
-def _make_header_from_names(before: Preamble, texts: list[str], head: bytes, end: int) -> Header:
-    """Return the header of a line of names."""
+def _clean_names(texts: Sequence[str]) -> tuple[tuple[str, ...], Notes]:
+    """Return the names of a header line made unique, and a sentence if they were changed."""
     stripped = [" ".join(text.splitlines()).strip().lstrip("\ufeff") for text in texts]
     names = make_names_unique(stripped)
-    changed = [new for old, new in zip(stripped, names, strict=True) if old != new]
-    listed = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
-    note = f"Blank or repeated column names were changed: {listed}."
-    return _make_header(before, names, head, end, (note,) if changed else ())
-
-
-def _make_header(
-    before: Preamble, names: tuple[str, ...], head: bytes, end: int, notes: Notes
-) -> Header:
-    """Return the header of a text whose rows begin after ``end`` bytes."""
-    commas = before.separator == ";" and _DECIMAL_COMMA.search(head, end) is not None
-    further = ("Numbers appear to use a decimal comma.",) if commas else ()
-    said = before.notes + notes + further
-    return Header(before.separator, names, end, 1 + head.count(b"\n", 0, end), said)
+    return names, describe_renaming(stripped, names)

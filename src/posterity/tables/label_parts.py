@@ -1,4 +1,4 @@
-"""Encode the levels of a category by the mean of the target, shrunken to the mean of all rows."""
+"""Encode categories of many levels by means of the target, and free text by its words."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,13 @@ from posterity.arrays import Array
 from posterity.tables import texts
 from posterity.tables.columns import Column
 
+FEWEST_WORDS = 10
+"""Number of words that must repeat in a column before it is read as text."""
+
+_MOST_WORDS = 2000
+_MOST_COMPONENTS = 8
+_ROWS_EACH = 20  # training rows per component
+_COMMON = 0.95  # words in a larger share of the rows say nothing
 _FOLDS = 10  # a training row is encoded by the other rows of ten parts
 
 
@@ -168,19 +175,7 @@ def spread_targets(y: NDArray[np.generic]) -> Array:
 
 def _find_places(labels: pl.Series, levels: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the place of each label; unknown labels and missing ones follow the known."""
-    known = pl.Series(levels, dtype=pl.String)
-    order = pl.Series(range(len(levels)), dtype=pl.Int64)
-    places = labels.replace_strict(known, order, default=len(levels), return_dtype=pl.Int64)
-    return places.set(labels.is_null(), len(levels) + 1).to_numpy()
-
-
-FEWEST_WORDS = 10
-"""Number of words that must repeat in a column before it is read as text."""
-
-_MOST_WORDS = 2000
-_MOST_COMPONENTS = 8
-_ROWS_EACH = 20  # training rows per component
-_COMMON = 0.95  # words in a larger share of the rows say nothing
+    return texts.find_places(labels, levels, unknown=len(levels), missing=len(levels) + 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,10 @@ Only file footers are read here. Workers read the rows of their partitions, so a
 the files under the same path.
 """
 
+import contextlib
+import functools
 import itertools
+import operator
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +21,7 @@ from numpy.typing import NDArray
 
 from posterity.designs import dask_graph
 from posterity.tables import parquet, sources, streams, texts
-from posterity.tables.columns import CellError, Column, Schema, TableError
+from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
 from posterity.tables.parquet import ParquetFile
 from posterity.tables.spelling import sort_labels
 from posterity.tables.targets import MOST_CLASSES
@@ -59,6 +62,18 @@ class Partition:
             )
         with streams.convert_polars_errors(self.name):
             return parquet.read_rows(place, columns, self.start, self.n_rows)
+
+    @contextlib.contextmanager
+    def locate_errors(self, rows: NDArray[np.intp] | None = None) -> Iterator[None]:
+        """Raise cell errors with the file name and the row in the file.
+
+        ``rows`` are the rows of the partition that are used, if these are not all.
+        """
+        try:
+            yield
+        except CellError as error:
+            row = error.row if rows is None else int(rows[error.row - 1]) + 1
+            raise self.locate_error(CellError(row, error.column, error.trouble)) from None
 
     def locate_error(self, error: CellError) -> TableError:
         """Return a cell error with the file name and the row in the file."""
@@ -135,9 +150,8 @@ class PartitionedSource:
         rng = np.random.default_rng(seed)
         chosen = np.arange(N) if n == N else np.sort(rng.choice(N, n, replace=False))
         pieces = list(_assign_rows(self.partitions(len(self.columns)), chosen))
-        found = dask_graph.map_and_merge(
-            pieces, _ReadSelectedRows(self.columns), _concatenate, description="Sampling rows"
-        )
+        work = functools.partial(_read_selected_rows, self.columns)
+        found = dask_graph.map_and_merge(pieces, work, operator.add, description="Sampling rows")
         frame = pl.concat(found, how="vertical_relaxed", rechunk=True)
         return sources.Sample(frame, N, chosen.astype(np.int64))
 
@@ -194,21 +208,11 @@ def _assign_rows(
             yield one, chosen[a:b] - one.first
 
 
-@dataclass(frozen=True)
-class _ReadSelectedRows:
-    """Read selected rows of a partition."""
-
-    columns: tuple[str, ...]
-
-    def __call__(
-        self, piece: tuple[Partition, NDArray[np.intp]], number: int
-    ) -> list[pl.DataFrame]:
-        partition, rows = piece
-        return [partition.read(self.columns)[rows]]
-
-
-def _concatenate(a: list[pl.DataFrame], b: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    return a + b
+def _read_selected_rows(
+    columns: Sequence[str], piece: tuple[Partition, NDArray[np.intp]], number: int
+) -> list[pl.DataFrame]:
+    partition, rows = piece
+    return [partition.read(columns)[rows]]
 
 
 _GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds lie far apart
@@ -240,9 +244,9 @@ class PartitionedTargets:
         cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
     ) -> "PartitionedTargets":
         """Read the target column on the workers, in one pass."""
-        work = _SummariseTargets(schema, folds, seed)
+        work = functools.partial(_summarise_targets, schema, folds, seed)
         found = dask_graph.map_and_merge(
-            partitions, work, _TargetCounts.joined, description="Reading targets"
+            partitions, work, operator.add, description="Reading targets"
         )
         labels = pl.Series(list(found.labels), dtype=pl.String)
         if len(labels) > MOST_CLASSES:
@@ -302,32 +306,23 @@ class _TargetCounts:
     lengths: list[list[int]]
     labels: Counter[str]
 
-    def joined(self, later: "_TargetCounts") -> "_TargetCounts":
+    def __add__(self, later: "_TargetCounts") -> "_TargetCounts":
         return _TargetCounts(self.lengths + later.lengths, self.labels + later.labels)
 
 
-@dataclass(frozen=True)
-class _SummariseTargets:
-    """Task of a worker: summarise the targets of a partition."""
-
-    schema: Schema
-    folds: int
-    seed: int
-
-    def __call__(self, partition: Partition, number: int) -> _TargetCounts:
-        cells = partition.read([self.schema.target])[self.schema.target]
-        try:
-            has_target, labels = self._read(cells)
-        except CellError as error:
-            raise partition.locate_error(error) from None
-        places = partition.first + np.flatnonzero(has_target)
-        counts = np.bincount(assign_folds(places, self.folds, self.seed), minlength=self.folds)
-        return _TargetCounts([counts.tolist()], labels)
-
-    def _read(self, cells: pl.Series) -> tuple[NDArray[np.bool_], Counter[str]]:
-        if self.schema.task == "regression":
-            column = self.schema.outcome or Column(self.schema.target, "number")
-            return ~np.isnan(texts.require_numbers(cells, column)), Counter()
-        column = self.schema.outcome or Column(self.schema.target, "category")
-        labels = texts.convert_labels(cells, column)
-        return labels.is_not_null().to_numpy(), Counter(labels.drop_nulls().to_list())
+def _summarise_targets(
+    schema: Schema, folds: int, seed: int, partition: Partition, number: int
+) -> _TargetCounts:
+    """Summarise the targets of a partition, on a worker."""
+    cells = partition.read([schema.target])[schema.target]
+    kind: Kind = "number" if schema.task == "regression" else "category"
+    column, labels = schema.outcome or Column(schema.target, kind), Counter[str]()
+    with partition.locate_errors():
+        if schema.task == "regression":
+            has_target = ~np.isnan(texts.require_numbers(cells, column))
+        else:
+            found = texts.convert_labels(cells, column)
+            has_target, labels = found.is_not_null().to_numpy(), Counter(found.drop_nulls())
+    places = partition.first + np.flatnonzero(has_target)
+    counts = np.bincount(assign_folds(places, folds, seed), minlength=folds)
+    return _TargetCounts([counts.tolist()], labels)

@@ -160,19 +160,13 @@ class CategoryPart:
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as indicators of shape (N, width)."""
         encoded = np.zeros((len(cells), self.width))
-        places = self._find_places(self.read(cells))
+        other = len(self.levels) if self.other else -1
+        missing = len(self.levels) + self.other if self.missing else -1
+        labels = self.read(cells)
+        places = texts.find_places(labels, self.levels, unknown=other, missing=missing)
         rows = np.flatnonzero(places >= 0)
         encoded[rows, places[rows]] = 1.0
         return encoded
-
-    def _find_places(self, labels: pl.Series) -> Array:
-        """Return the column set by each row, -1 for none."""
-        other = len(self.levels) if self.other else -1
-        missing = len(self.levels) + self.other if self.missing else -1
-        known = pl.Series(self.levels, dtype=pl.String)
-        order = pl.Series(range(len(self.levels)), dtype=pl.Int32)
-        places = labels.replace_strict(known, order, default=other, return_dtype=pl.Int32)
-        return places.set(labels.is_null(), missing).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -115,10 +115,8 @@ class GroupPart:
 
     def encode(self, rows: pl.DataFrame) -> Array:
         """Return the number of the group of each row, (N,); -1 if it is unknown or missing."""
-        known = pl.Series(self.levels, dtype=pl.String)
-        order = pl.Series(range(len(self.levels)), dtype=pl.Float64)
         labels = _join_labels(rows, self.columns)
-        return labels.replace_strict(known, order, default=-1.0).to_numpy()
+        return texts.find_places(labels, self.levels).astype(np.float64)
 
 
 def _join_labels(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:

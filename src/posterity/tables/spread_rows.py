@@ -1,11 +1,12 @@
 """Encode the rows of partitions on the workers that fit a model to them."""
 
 import contextlib
+import functools
 import operator
 import os
 import shutil
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from posterity import files
 from posterity.arrays import Array
 from posterity.designs import dask_graph
 from posterity.tables.answers import QUANTILES, append_predictions
-from posterity.tables.columns import CellError, Schema, TableError
+from posterity.tables.columns import Schema, TableError
 from posterity.tables.encoding import TableEncoder
 from posterity.tables.frames import require_columns
 from posterity.tables.partitioned import (
@@ -155,42 +156,27 @@ class _EncodedRows:
     part: NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class _EncodePartition:
-    """Task of a worker: encode a partition."""
-
-    model: TableModel
-    folds: int
-    seed: int
-
-    def __call__(self, partition: Partition) -> _EncodedRows:
-        schema = self.model.schema_
-        names = [*(column.name for column in schema.inputs), schema.target]
-        frame = partition.read(list(dict.fromkeys(names)))
-        try:
-            y, has_target = self.model.encode_targets(frame)
-        except CellError as error:
-            raise partition.locate_error(error) from None
-        rows = np.flatnonzero(has_target)
-        try:
-            X = self.model.encode_inputs(frame[rows])
-        except CellError as error:
-            within = CellError(int(rows[error.row - 1]) + 1, error.column, error.trouble)
-            raise partition.locate_error(within) from None
-        return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, self.folds, self.seed))
+def _encode_partition(
+    model: TableModel, folds: int, seed: int, partition: Partition
+) -> _EncodedRows:
+    """Encode a partition, on a worker."""
+    schema = model.schema_
+    names = dict.fromkeys([*(column.name for column in schema.inputs), schema.target])
+    frame = partition.read(list(names))
+    with partition.locate_errors():
+        y, has_target = model.encode_targets(frame)
+    rows = np.flatnonzero(has_target)
+    with partition.locate_errors(rows):
+        X = model.encode_inputs(frame[rows])
+    return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, folds, seed))
 
 
 def _encode_partitions(model: TableModel, targets: PartitionedTargets) -> tuple[Any, ...]:
     """Return one task for each partition that has rows with a target."""
     from dask.delayed import delayed
 
-    work = _EncodePartition(model, targets.folds, targets.seed)
-    shared, run = delayed(work, traverse=False, pure=False), delayed(_run_task, pure=False)
-    return tuple(run(shared, one) for one in targets.present)
-
-
-def _run_task(work: _EncodePartition, partition: Partition) -> _EncodedRows:
-    return work(partition)
+    shared, run = delayed(model, traverse=False, pure=False), delayed(_encode_partition, pure=False)
+    return tuple(run(shared, targets.folds, targets.seed, one) for one in targets.present)
 
 
 def _select_rows(rows: _EncodedRows, without: int | None) -> tuple[Array, NDArray[Any]]:
@@ -274,38 +260,33 @@ def write_predictions(
     encoded = model.encoder_.n_features_out_
     partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
     with _stage_files(Path(os.path.abspath(folder))) as hidden:
-        work = _PredictPartition(model, source.columns, tuple(quantiles), prefix, str(hidden))
+        answer = functools.partial(
+            append_predictions, model, quantiles=tuple(quantiles), prefix=prefix
+        )
+        work = functools.partial(_predict_partition, answer, source.columns, hidden)
         n_rows = dask_graph.map_and_merge(partitions, work, operator.add, description="Predicting")
     return n_rows, len(partitions)
 
 
-@dataclass(frozen=True, eq=False)
-class _PredictPartition:
-    """Task of a worker: read, predict, write, and return the number of rows."""
-
-    model: TableModel
-    columns: tuple[str, ...]
-    quantiles: tuple[float, ...]
-    prefix: str | None
-    folder: str
-
-    def __call__(self, partition: Partition, number: int) -> int:
-        frame = partition.read(self.columns)
-        try:
-            answered = append_predictions(
-                self.model, frame, quantiles=self.quantiles, prefix=self.prefix
-            )
-        except CellError as error:
-            raise partition.locate_error(error) from None
-        place = Path(self.folder)
-        if not place.is_dir():
-            raise TableError(
-                f"A worker found no folder {place.parent}: all workers must see it under the "
-                "same path, for example a shared folder."
-            )
-        with files.replace_atomically(place / f"part-{number:05d}.parquet") as file:
-            answered.write_parquet(file)
-        return answered.height
+def _predict_partition(
+    answer: Callable[[pl.DataFrame], pl.DataFrame],
+    columns: Sequence[str],
+    folder: Path,
+    partition: Partition,
+    number: int,
+) -> int:
+    """Read a partition, predict, write, and return the number of rows, on a worker."""
+    frame = partition.read(columns)
+    with partition.locate_errors():
+        answered = answer(frame)
+    if not folder.is_dir():
+        raise TableError(
+            f"A worker found no folder {folder.parent}: all workers must see it under the "
+            "same path, for example a shared folder."
+        )
+    with files.replace_atomically(folder / f"part-{number:05d}.parquet") as file:
+        answered.write_parquet(file)
+    return answered.height
 
 
 @contextlib.contextmanager

@@ -122,14 +122,8 @@ class TableModel(BaseEstimator):
         self.schema_ = self.schema or self._infer_schema(table, target)
         self.labels_ = self.schema_.classes or self._find_labels(table)
         self.label_kind_ = _find_label_kind(y)
-        y_all, has_target = self.encode_targets(table)
-        if not has_target.any():
-            raise TableError(
-                f"No row of the table has a value for the target {self.schema_.target!r}."
-            )
-        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        rows, y_train, has_target = self._select_rows(table)
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
-        y_train = y_all[has_target]
         self.encoder_ = TableEncoder(self.schema_.inputs, accepts_missing(self.estimator))
         X = self.encoder_.fit_transform(rows, y_train)
         self.profile_ = self.encoder_.profile_
@@ -207,6 +201,17 @@ class TableModel(BaseEstimator):
         places = self._find_places(texts.convert_labels(cells, self._outcome()))
         return places, places >= 0
 
+    def _select_rows(
+        self, table: pl.DataFrame
+    ) -> tuple[pl.DataFrame, NDArray[Any], NDArray[np.bool_]]:
+        """Return the rows that have a target, their targets, and which rows these are."""
+        y, has_target = self.encode_targets(table)
+        if not has_target.any():
+            raise TableError(
+                f"No row of the table has a value for the target {self.schema_.target!r}."
+            )
+        return table.filter(pl.Series(has_target, dtype=pl.Boolean)), y[has_target], has_target
+
     def predict(self, frame: Any) -> NDArray[Any]:
         """Predict the mean of each row, or its most probable class."""
         answers = self._require_fitted().predict(self._encode_queries(frame))
@@ -238,15 +243,10 @@ class TableModel(BaseEstimator):
         """Return R^2 of the predicted means, or the share of rows whose class is predicted."""
         check_is_fitted(self, "schema_")
         table, _ = _join_targets(X, y, self.schema_)
-        observed, has_target = self.encode_targets(table)
-        if not has_target.any():
-            raise TableError(
-                f"No row of the table has a value for the target {self.schema_.target!r}."
-            )
-        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        rows, observed, _ = self._select_rows(table)
         answers = self._require_fitted().predict(self._encode_queries(rows))
         compute = r2_score if self.schema_.task == "regression" else accuracy_score
-        return float(compute(observed[has_target], answers))
+        return float(compute(observed, answers))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that tables are taken as they are, and which task this is."""
@@ -319,12 +319,9 @@ class TableModel(BaseEstimator):
         return sort_labels(texts.convert_labels(table[self.schema_.target], self._outcome()))
 
     def _find_places(self, labels: pl.Series) -> NDArray[np.int64]:
-        known = pl.Series(self.labels_, dtype=pl.String)
-        order = pl.Series(range(len(known)), dtype=pl.Int64)
-        places = labels.replace_strict(known, order, default=None, return_dtype=pl.Int64)
-        strange = (places.is_null() & labels.is_not_null()).to_numpy()
-        if strange.any():
-            row = int(strange.argmax())
+        places = texts.find_places(labels, self.labels_, unknown=-2)
+        if (places == -2).any():
+            row = int(np.argmax(places == -2))
             shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
             raise CellError(
                 row + 1,
@@ -332,7 +329,7 @@ class TableModel(BaseEstimator):
                 f"{labels[row]!r} is not a class of this model ({shown}). Correct the cell, "
                 "leave it empty, or fit the model to rows of this class.",
             )
-        return places.fill_null(-1).to_numpy()
+        return places
 
 
 def _join_targets(X: Any, y: Any, schema: Schema | None) -> tuple[pl.DataFrame, str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.tables import dates, frames, looking, saying, spelling, texts
-from posterity.tables.columns import CellError, TableError, Task
+from posterity.tables.columns import CellError, TableError, Task, list_names
 from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
@@ -185,7 +185,6 @@ def _check_classes(seen: ParsedColumn) -> tuple[str, ...]:
     single = sorted(counts.filter(pl.col("count") == 1)["label"].to_list())
     if not single:
         return ()
-    more = f" and {len(single) - 5} more" if len(single) > 5 else ""
-    shown = ", ".join(texts.format_cell(label) for label in single[:5]) + more
+    shown = list_names([texts.format_cell(label) for label in single])
     some = "is a class" if len(single) == 1 else "are classes"
     return (f"{shown} {some} of the target with a single row, too few to learn from.",)

@@ -5,6 +5,7 @@ missing ones as nan (numbers) or null (labels).
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -111,14 +112,10 @@ def remove_words(cells: pl.Series, words: tuple[str, ...]) -> pl.Series:
     if not words or not (is_text(cells) or cells.dtype.is_numeric()):
         return cells
     values = [value for value in map(_parse_word, words) if value is not None]
-    numbers = cells.cast(pl.Float64, strict=False) if not is_text(cells) else None
-    found = pl.Series(np.zeros(len(cells), dtype=np.bool_))
-    if numbers is None:
-        written = strip_whitespace(cells)
-        found = written.str.to_lowercase().is_in([word.strip().lower() for word in words])
-        numbers = written.cast(pl.Float64, strict=False) if values else None
-    if values and numbers is not None:
-        found = found | numbers.is_in(values).fill_null(False)
+    written = strip_whitespace(cells)
+    found = written.str.to_lowercase().is_in([word.strip().lower() for word in words])
+    if values:
+        found |= written.cast(pl.Float64, strict=False).is_in(values)
     found = found.fill_null(False)
     if not found.any():
         return cells
@@ -209,6 +206,22 @@ def merge_spellings(labels: pl.Series, spellings: tuple[str, ...]) -> pl.Series:
         known.str.to_lowercase(), known, default=None, return_dtype=pl.String
     )
     return found.fill_null(labels) if len(labels) else labels
+
+
+def find_places(
+    labels: pl.Series, levels: Sequence[str], *, unknown: int = -1, missing: int = -1
+) -> NDArray[np.int64]:
+    """Return the place of each label among the levels.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> find_places(pl.Series(["b", "z", None, "a"]), ("a", "b"), missing=2)
+    array([ 1, -1,  2,  0])
+    """
+    known, order = pl.Series(levels, dtype=pl.String), pl.Series(range(len(levels)), dtype=pl.Int64)
+    places = labels.replace_strict(known, order, default=unknown, return_dtype=pl.Int64)
+    return places.set(labels.is_null(), missing).to_numpy()
 
 
 def _convert_to_labels(cells: pl.Series) -> pl.Series:
