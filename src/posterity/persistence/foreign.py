@@ -89,7 +89,7 @@ _DISTRIBUTIONS = frozenset(_SCIPY.split())
 
 
 class _ForeignKind(NamedTuple):
-    """How objects of some types are decomposed and restored."""
+    """Functions that decompose and restore objects of some types."""
 
     types: tuple[type, ...]
     take_apart: Callable[[Any], list[Any]]

@@ -173,8 +173,8 @@ class TrainingRange:
         """Summarise encoded training rows."""
         kinds = {column.name: column.kind for column in encoder.columns}
         checked = [(name, part) for name, part in encoder.blocks() if kinds.get(name) in _KINDS]
-        low, high = _widen(X)
-        low_sum, high_sum = _widen(_sum_inputs(X, [part for _, part in checked]))
+        low, high = _compute_usual_range(X)
+        low_sum, high_sum = _compute_usual_range(_sum_inputs(X, [part for _, part in checked]))
         places = [
             np.arange(X.shape[1])[part] for name, part in checked if kinds[name] != "category"
         ]
@@ -211,7 +211,7 @@ def _usual_excess(n: int) -> float:
     return _BEYOND * (1.0 + float(np.sqrt(_FEW_ROWS / n)))
 
 
-def _widen(X: Array) -> tuple[Array, Array]:
+def _compute_usual_range(X: Array) -> tuple[Array, Array]:
     """Return the range of each column, wider by a quarter or more on either side."""
     with np.errstate(invalid="ignore"):
         low, high = np.nanmin(X, axis=0, initial=np.inf), np.nanmax(X, axis=0, initial=-np.inf)

@@ -31,7 +31,7 @@ class CellError(TableError):
     column : str
         Column name.
     trouble : str
-        What is wrong and how to fix it.
+        The fault of the cell, and its remedy.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Column:
     name : str
         Column name in the file.
     kind : "number", "category", "date" or "text"
-        How the values are read.
+        Kind of the values.
     n_missing : int
         Number of missing values in the rows used for inference of types.
     n_distinct : int
@@ -155,7 +155,7 @@ class Schema:
     notes : tuple of str
         Warnings for the user, such as a copy of the target or an identifier.
     outcome : Column or None
-        How the target is parsed; None for plain numbers and plain class labels.
+        Format of the target; None for plain numbers and plain class labels.
     classes : tuple of str
         Class labels in order; if empty, the labels of the fitted rows are used.
     time : str or None

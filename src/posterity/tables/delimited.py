@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from posterity.tables import columns, headers, records, sniffing, streams
+from posterity.tables import columns, headers, records, streams
 
 MAX_RECORD = 1 << 24  # bytes
 
@@ -37,7 +37,7 @@ class DelimitedReader:
         rest, line = b"", self.header.line
         for piece in _skip_bytes(self.stream, self.header.offset):
             text = rest + piece
-            sniffing.refuse_binary(text, self.stream.name, line)
+            streams.refuse_binary(text, self.stream.name, line)
             block = _RecordBlock(text, records.find_records(text, self.header.separator), line)
             if len(block.found):
                 yield block
@@ -170,7 +170,7 @@ def _format_strict_record(record: bytes, separator: str | None) -> bytes:
         if separator
         else record
     )
-    return plain if _is_utf8(plain) else headers.decode_text(plain).encode()
+    return plain if _is_utf8(plain) else streams.decode_text(plain).encode()
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -39,7 +39,7 @@ class Profile:
     name : str
         Column name.
     kind : "number", "category", "date" or "text"
-        How the column is read.
+        Kind of the column.
     n_missing : int
         Number of missing values.
     quantiles : tuple of float

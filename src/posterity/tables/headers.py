@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from posterity.tables import columns, records, sniffing, streams
+from posterity.tables import columns, records, streams
 
 _EXCEL = re.compile(rb'sep=([^"\w\s\x80-\xff]|\t)\r?\n', re.IGNORECASE)
 _BLANK_LINES = re.compile(rb"(?: *\r?\n)*")
@@ -80,8 +80,8 @@ def _skip_comments(head: bytes, start: int) -> int:
         ends.append(match.end())
     if len(ends) == 1 or ends[-1] >= len(head):
         return start
-    sep = sniffing.detect_separator(head[ends[-1] :]) or ","
-    last, following = (sniffing.count_cells(head[at:], sep)[:1].tolist() for at in ends[-2:])
+    sep = records.detect_separator(head[ends[-1] :]) or ","
+    last, following = (records.count_cells(head[at:], sep)[:1].tolist() for at in ends[-2:])
     return ends[-2] if last == following != [1] else ends[-1]
 
 
@@ -89,13 +89,13 @@ def _detect_separator(text: bytes, tabs: bool) -> str:
     """Detect the separator of a text; a comma if there is a single column."""
     if tabs and b"\t" in text[: text.find(b"\n")]:
         return "\t"
-    return sniffing.detect_separator(text) or ","
+    return records.detect_separator(text) or ","
 
 
 def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
     """Raise if the given separator finds one column and another separator more."""
-    better = sniffing.detect_separator(text)
-    if better and np.all(sniffing.count_cells(text, separator) == 1):
+    better = records.detect_separator(text)
+    if better and np.all(records.count_cells(text, separator) == 1):
         line = text[: text.find(b"\n")].decode("utf-8", "replace").strip()
         raise columns.TableError(
             f"With {name_separator(separator)} as separator {name} has a single column, "
@@ -107,7 +107,7 @@ def _refuse_wrong_separator(text: bytes, separator: str, name: str) -> None:
 def _measure_titles(text: bytes, separator: str) -> tuple[int, bool]:
     """Return the size of title lines, and whether the header lacks the row names."""
     found = records.find_records(text, separator)
-    filled = np.flatnonzero(~_find_blank_records(text, found))[: sniffing.RECORDS_LOOKED_AT]
+    filled = np.flatnonzero(~_find_blank_records(text, found))[: records.RECORDS_LOOKED_AT]
     n_cells = found.n_cells[filled]
     uneven = np.flatnonzero(n_cells != n_cells[-1]) if n_cells.size else filled
     n_first = int(uneven[-1]) + 1 if uneven.size else 0
@@ -173,12 +173,14 @@ class Header:
 
 def find_header(stream: streams.Stream, separator: str | None, *, tabs: bool = False) -> Header:
     """Read the header of a text; ``tabs`` if its file name implies tabs."""
-    head = stream.read_head(sniffing.HEAD)
-    sniffing.refuse_binary(head, stream.name, 1)
-    whole = head if len(head) == sniffing.HEAD or head.endswith(b"\n") else head + b"\n"
+    head = stream.read_head(streams.HEAD)
+    streams.refuse_binary(head, stream.name, 1)
+    whole = head if len(head) == streams.HEAD or head.endswith(b"\n") else head + b"\n"
     before = find_preamble(whole, separator, tabs=tabs, name=stream.name)
     row = _read_first_record(whole, before, stream.name)
-    texts = [decode_text(cell or b"") for cell in records.split_cells(row, before.separator)]
+    texts = [
+        streams.decode_text(cell or b"") for cell in records.split_cells(row, before.separator)
+    ]
     if all(_NUMBER.fullmatch(text) for text in texts):
         end, (names, notes) = before.offset, _number_names(len(texts) + before.row_names)
     else:
@@ -188,14 +190,6 @@ def find_header(stream: streams.Stream, separator: str | None, *, tabs: bool = F
         notes += ("Numbers appear to use a decimal comma.",)
     line = 1 + whole.count(b"\n", 0, end)
     return Header(before.separator, names, end, line, before.notes + notes)
-
-
-def decode_text(text: bytes) -> str:
-    """Decode bytes as UTF-8, or else as Windows-1252."""
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError:
-        return text.decode("cp1252", errors="replace")
 
 
 def make_names_unique(names: Sequence[str]) -> tuple[str, ...]:
@@ -228,7 +222,7 @@ def _read_first_record(head: bytes, before: Preamble, name: str) -> bytes:
     line = 1 + head.count(b"\n", 0, before.offset)
     raise columns.TableError(
         f"The header on line {line} of {name} does not end: a quote is not closed, or the line "
-        f"is longer than {sniffing.HEAD:,} bytes."
+        f"is longer than {streams.HEAD:,} bytes."
     )
 
 

@@ -115,7 +115,7 @@ def infer(
         roles,
         {name: kind for kind, names in kinds.items() for name in names},
         frozenset(drop),
-        frozenset((*keep, *roles.kept())),
+        frozenset((*keep, *roles.list_inputs())),
         frozenset(exact),
         tuple(missing),
     )

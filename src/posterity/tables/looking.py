@@ -53,7 +53,7 @@ class ParsedColumn:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """How cells are read, the reason, and the values (none for labels)."""
+    """A way to read cells, the reason, and the values (none for labels)."""
 
     kind: Kind
     why: str

@@ -1,4 +1,4 @@
-"""Read Parquet files in batches, with the types of the file."""
+"""Read Parquet files in batches, with the types of the file, and folders of them as one table."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from polars import selectors
 
 from posterity.tables import columns, streams
 from posterity.tables.columns import TableError
 
-_TO_TEXT = (pl.Categorical, pl.Enum)
+_SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -34,15 +35,14 @@ class ParquetReader:
 
 def read_rows(path: Path, names: Sequence[str], start: int, n_rows: int) -> pl.DataFrame:
     """Read at most ``n_rows`` rows of the given columns, starting at a row."""
-    rows = _scan(path).select(names).slice(start, n_rows)
-    return rows.with_columns(_simplify_types(rows.collect_schema())).collect()
+    return _scan(path).select(names).slice(start, n_rows).collect()
 
 
 def read_shape(path: Path) -> tuple[int, dict[str, pl.DataType]]:
     """Return the number of rows of a file, and its usable columns with their types."""
     schema = _scan(path).collect_schema()
     n_rows = int(_scan(path).select(pl.len()).collect().item())
-    return n_rows, {name: _simplify_type(schema[name]) for name in _find_usable_columns(schema)}
+    return n_rows, {name: schema[name] for name in _find_usable_columns(schema)}
 
 
 def open_parquet(stream: streams.Stream) -> ParquetReader:
@@ -58,29 +58,14 @@ def open_parquet(stream: streams.Stream) -> ParquetReader:
 
 
 def _scan(path: Path) -> pl.LazyFrame:
-    """Scan a file lazily, without Hive partitioning from its path."""
-    return pl.scan_parquet(path, glob=False, hive_partitioning=False)
+    """Scan a file lazily, categories as text and decimals as floats, as in other formats."""
+    rows = pl.scan_parquet(path, glob=False, hive_partitioning=False)  # nothing from its path
+    labels = selectors.by_dtype(pl.Categorical, pl.Enum)
+    return rows.with_columns(labels.cast(pl.String), selectors.decimal().cast(pl.Float64))
 
 
 def _find_usable_columns(schema: pl.Schema) -> tuple[str, ...]:
     return tuple(n for n, t in schema.items() if not t.is_nested() and t != pl.Binary)
-
-
-def _simplify_types(schema: pl.Schema) -> list[pl.Expr]:
-    """Cast categories to text and decimals to floats, as in other formats."""
-    changed = {
-        name: _simplify_type(kind) for name, kind in schema.items() if _simplify_type(kind) != kind
-    }
-    return [pl.col(name).cast(kind) for name, kind in changed.items()]
-
-
-def _simplify_type(kind: pl.DataType) -> pl.DataType:
-    if isinstance(kind, _TO_TEXT):
-        return pl.String()
-    return pl.Float64() if isinstance(kind, pl.Decimal) else kind
-
-
-_SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
@@ -110,7 +95,7 @@ def inspect_folder(root: Path) -> tuple[tuple[ParquetFile, ...], tuple[str, ...]
     )
     if not files:
         raise TableError(f"There are no rows in {root}.")
-    return files, columns, tuple(_notes(root, places, extra))
+    return files, columns, tuple(_write_notes(root, places, extra))
 
 
 def _find_files(root: Path) -> Iterator[Path]:
@@ -168,7 +153,7 @@ def _find_type_family(kind: pl.DataType) -> str:
     return "time None" if kind == pl.Date else str(kind)
 
 
-def _notes(root: Path, places: Sequence[Path], extra: Sequence[str]) -> Iterator[str]:
+def _write_notes(root: Path, places: Sequence[Path], extra: Sequence[str]) -> Iterator[str]:
     if extra:
         yield f"Columns that are not in all files are excluded: {', '.join(map(repr, extra))}."
     below = (part for place in places for part in place.relative_to(root).parts[:-1])

@@ -240,7 +240,7 @@ class PartitionedTargets:
     seed: int
 
     @classmethod
-    def of(
+    def from_partitions(
         cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
     ) -> "PartitionedTargets":
         """Read the target column on the workers, in one pass."""

@@ -32,13 +32,13 @@ class Roles:
     blocks: tuple[str, ...] = ()
     exposure: str | None = None
 
-    def kept(self) -> tuple[str, ...]:
+    def list_inputs(self) -> tuple[str, ...]:
         """Return the columns that stay inputs even if they look like identifiers."""
         return (*((self.time,) if self.time else ()), *self.blocks)
 
     def check_columns(self, table: pl.DataFrame, target: str, drop: Sequence[str]) -> None:
         """Refuse columns that do not exist, and those that cannot have a role."""
-        named = (*self.kept(), *self.groups)
+        named = (*self.list_inputs(), *self.groups)
         frames.require_columns(table, named)
         if len(set(self.groups)) != len(self.groups):
             raise TableError("groups must name different columns, such as HOSPITAL,PATIENT.")

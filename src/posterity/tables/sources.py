@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.tables import (
-    alignment,
     columns,
     delimited,
     excel,
     headers,
     json_lines,
     parquet,
-    sniffing,
+    records,
     streams,
 )
 
@@ -134,7 +133,7 @@ class Source:
     """
 
     path: str
-    format: sniffing.Format
+    format: streams.Format
     columns: tuple[str, ...]
     reader: BatchReader = field(repr=False)
     separator: str | None = None
@@ -225,10 +224,10 @@ def open_source(
     'csv'
     """
     _check_arguments(format, separator)
-    stream = sniffing.open_stream(path)
-    head = stream.read_head(sniffing.HEAD)
-    promised = format or sniffing.find_format_of_name(path)
-    found = sniffing.detect_format(head, stream, promised)  # type: ignore[arg-type]
+    stream = streams.open_stream(path)
+    head = stream.read_head(streams.HEAD)
+    promised = format or streams.find_format_of_name(path)
+    found = streams.detect_format(head, stream, promised)  # type: ignore[arg-type]
     if sheet is not None and found != "excel":
         raise columns.TableError(f"{stream.name} is not a workbook, so it has no sheet {sheet!r}.")
     if found == "parquet":
@@ -238,7 +237,7 @@ def open_source(
         return Source(
             os.fspath(path), found, book.names, book, None, stream.compressed, "", book.notes
         )
-    text = sniffing.detect_encoding(stream, head)
+    text = streams.detect_encoding(stream, head)
     if found == "jsonl":
         return _open_json_lines(path, text)
     return _open_delimited(path, text, separator)
@@ -284,7 +283,7 @@ def read(
 
 def _check_arguments(format: str | None, separator: str | None) -> None:
     """Raise if an argument is invalid."""
-    if format is not None and format not in get_args(sniffing.Format):
+    if format is not None and format not in get_args(streams.Format):
         raise ValueError(f"format is {format!r}; it must be 'csv', 'parquet', 'jsonl' or 'excel'.")
     if separator is not None and (
         len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in _NEVER
@@ -315,8 +314,8 @@ def _open_delimited(
     path: str | os.PathLike[str], stream: streams.Stream, separator: str | None
 ) -> Source:
     """Open delimited text."""
-    tabs = sniffing.strip_gz(path).suffix.lower() in (".tsv", ".tab")
-    aligned = None if separator or tabs else alignment.align_stream(stream)
+    tabs = streams.strip_gz(path).suffix.lower() in (".tsv", ".tab")
+    aligned = None if separator or tabs else records.align_stream(stream)
     if aligned is not None:
         stream, tabs = aligned, True
     header = headers.find_header(stream, separator, tabs=tabs)

@@ -87,7 +87,7 @@ class SpreadRows:
         """
         width = _count_numbers(schema, frame)
         partitions = source.partitions(width)
-        targets = PartitionedTargets.of(partitions, schema, folds=folds, seed=seed)
+        targets = PartitionedTargets.from_partitions(partitions, schema, folds=folds, seed=seed)
         prepared = _prepare_model(replace(schema, classes=targets.classes), targets, frame)
         return cls(prepared, targets, _encode_partitions(prepared, targets))
 

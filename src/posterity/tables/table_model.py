@@ -41,8 +41,8 @@ class TableModel(BaseEstimator):
     schema : Schema, optional
         Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
     view : "plain" or "groups", default="plain"
-        What the estimator sees: the encoded inputs, or these and one last column with the number
-        of the group of each row (``schema.groups``), -1 for a group without training rows.
+        Columns that the estimator sees: the encoded inputs, or these and one last column with the
+        number of the group of each row (``schema.groups``), -1 for a group without training rows.
 
     Attributes
     ----------

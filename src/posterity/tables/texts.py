@@ -111,25 +111,16 @@ def remove_words(cells: pl.Series, words: tuple[str, ...]) -> pl.Series:
     """
     if not words or not (is_text(cells) or cells.dtype.is_numeric()):
         return cells
-    values = [value for value in map(_parse_word, words) if value is not None]
-    written = strip_whitespace(cells)
-    found = written.str.to_lowercase().is_in([word.strip().lower() for word in words])
-    if values:
-        found |= written.cast(pl.Float64, strict=False).is_in(values)
+    wanted, written = strip_whitespace(pl.Series(words, dtype=pl.String)), strip_whitespace(cells)
+    values = wanted.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
+    found = written.str.to_lowercase().is_in(wanted.str.to_lowercase().to_list())
+    if len(values):
+        found |= written.cast(pl.Float64, strict=False).is_in(values.to_list())
     found = found.fill_null(False)
     if not found.any():
         return cells
     kept = cells.to_frame().select(pl.when(~found).then(pl.first()).alias(cells.name))
     return kept.to_series()
-
-
-def _parse_word(word: str) -> float | None:
-    """Return a word as a number, if it is one."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return None if np.isnan(value) else value
 
 
 def parse_numbers(cells: pl.Series, style: str = "", unit: str = "") -> ParsedNumbers:

@@ -12,7 +12,7 @@ from typing import IO, Literal, TypeAlias
 import polars as pl
 
 from posterity import files
-from posterity.tables import columns, sniffing
+from posterity.tables import columns, streams
 
 Kind: TypeAlias = Literal["csv", "tsv", "parquet", "jsonl"]
 
@@ -78,7 +78,7 @@ def _find_format(path: str | os.PathLike[str], format: str | None) -> Kind:
     if format is not None and format not in _OF_KIND:
         raise ValueError(f"format is {format!r}; it must be 'csv', 'tsv', 'parquet' or 'jsonl'.")
     default = "csv" if os.fspath(path) == "-" else None
-    suffix = sniffing.strip_gz(path).suffix.lower()
+    suffix = streams.strip_gz(path).suffix.lower()
     kind = next((k for k in _OF_KIND if k == (format or default)), None) or _SUFFIXES.get(suffix)
     if kind is None:
         raise columns.TableError(
