@@ -53,10 +53,10 @@ def append_predictions(
     Examples
     --------
     >>> import polars as pl
-    >>> from posterity import regression, tables
+    >>> from posterity import BayesianLinearRegression, tables
     >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
     >>> schema = tables.infer(frame, "price")
-    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
     >>> tables.append_predictions(model, pl.DataFrame({"size": ["2.5"]}), quantiles=[0.9]).columns
     ['size', 'price_mean', 'price_std', 'price_q90', 'price_unusual']
     """

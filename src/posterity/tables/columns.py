@@ -1,8 +1,11 @@
 """The schema of a table: input columns, target, dropped columns; and table errors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 Kind: TypeAlias = Literal["number", "category", "date", "text"]
 Task: TypeAlias = Literal["regression", "classification"]
@@ -51,6 +54,16 @@ class CellError(TableError):
     def shift_rows(self, n_rows: int) -> "CellError":
         """Return the same error with its row number increased by ``n_rows``."""
         return CellError(self.row + n_rows, self.column, self.trouble)
+
+
+def refuse_cells(odd: NDArray[np.bool_], name: str, explain: Callable[[int], str]) -> None:
+    """Raise CellError for the first odd cell of a column, if there is one.
+
+    ``explain`` returns the fault of the cell in a row, counted from 0, and its remedy.
+    """
+    if odd.any():
+        row = int(odd.argmax())
+        raise CellError(row + 1, name, explain(row))
 
 
 def list_names(names: Sequence[str], most: int = 5) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from posterity.arrays import Array
 from posterity.tables import dates, texts
-from posterity.tables.columns import CellError, Column
+from posterity.tables.columns import Column, refuse_cells
 from posterity.tables.label_parts import LevelMeansPart, TextPart
 
 MOST_LEVELS = 50
@@ -262,12 +262,12 @@ def compute_phase(t: Array, period: float) -> Array:
 def _standardise(x: Array, mean: float, scale: float, name: str) -> Array:
     with np.errstate(over="ignore"):
         z = (x - mean) / scale
-    if not np.isfinite(z).all():
-        row = int(np.argmin(np.isfinite(z)))
-        raise CellError(
-            row + 1,
-            name,
+    refuse_cells(
+        ~np.isfinite(z),
+        name,
+        lambda row: (
             f"{x[row]!r} is too far from the training values (mean {mean:.6g}, standard "
-            f"deviation {scale:.3g}). Correct the cell or leave it empty.",
-        )
+            f"deviation {scale:.3g}). Correct the cell or leave it empty."
+        ),
+    )
     return z

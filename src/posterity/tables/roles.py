@@ -14,12 +14,14 @@ from sklearn.utils.validation import has_fit_parameter
 from posterity import distributions, models
 from posterity.arrays import Array
 from posterity.tables import dates, frames, looking, texts
-from posterity.tables.columns import CellError, Column, Schema, TableError
+from posterity.tables.columns import Column, Schema, TableError, refuse_cells
 from posterity.tables.looking import ParsedColumn
 
 REGIONS = 25
 """Regions into which rows with coordinates are divided, where nothing says how many."""
 GROUPS = "it names the groups that are held out"
+EXPOSURE = "it is the exposure of the counts"
+NEEDS_EXPOSURE = "takes no exposure: it does not describe the rate of counts."
 _BETWEEN = "\x1f"  # stands between the labels of several columns, and in no label
 
 
@@ -209,18 +211,15 @@ def read_positions(frame: pl.DataFrame, column: Column) -> Array:
     """Read times (in days for dates) or coordinates, which no row may lack."""
     read = dates.require_days if column.kind == "date" else texts.require_numbers
     values = read(frame[column.name], column)
-    if np.isnan(values).any():
-        raise CellError(
-            int(np.argmax(np.isnan(values))) + 1,
-            column.name,
-            "the value is missing, so the row cannot be placed among the others. Fill in the "
-            "cell or remove the row.",
-        )
+    refuse_cells(
+        np.isnan(values),
+        column.name,
+        lambda row: (
+            "the value is missing, so the row cannot be placed among the others. Fill in "
+            "the cell or remove the row."
+        ),
+    )
     return values
-
-
-EXPOSURE = "it is the exposure of the counts"
-NEEDS_EXPOSURE = "takes no exposure: it does not describe the rate of counts."
 
 
 class RateRegressor(models.Regressor):
@@ -241,8 +240,8 @@ class RateRegressor(models.Regressor):
     Ten hours with twenty events and twenty hours with forty, and the count of five hours:
 
     >>> import numpy as np
-    >>> from posterity import likelihoods, regression, tables
-    >>> rates = regression.GeneralizedLinearRegression(likelihoods.Poisson())
+    >>> from posterity import GeneralizedLinearRegression, likelihoods, tables
+    >>> rates = GeneralizedLinearRegression(likelihoods.Poisson())
     >>> X = np.array([[0.0, 10.0], [0.0, 20.0]])
     >>> model = tables.RateRegressor(rates).fit(X, np.array([20.0, 40.0]))
     >>> model.predict(np.array([[0.0, 5.0]])).round()
@@ -303,17 +302,15 @@ def infer_exposure(cells: pl.Series, target: ParsedColumn, missing: tuple[str, .
     """Return how the exposures are read; refuse targets and exposures that cannot be used."""
     counts = target.numbers
     assert counts is not None  # the task is regression
-    wrong = (counts < 0.0) | (counts != np.floor(counts))
-    wrong &= ~np.isnan(counts)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise CellError(
-            row + 1,
-            target.column.name,
+    refuse_cells(
+        ~np.isnan(counts) & ((counts < 0.0) | (counts != np.floor(counts))),
+        target.column.name,
+        lambda row: (
             f"{counts[row]:g} is not a count, and an exposure belongs to counts, which are "
-            "whole numbers from 0 on. Correct the cell, choose another target, or leave out "
-            "the exposure (--exposure).",
-        )
+            "whole numbers from 0 on. Correct the cell, choose another target, or leave out the "
+            "exposure (--exposure)."
+        ),
+    )
     column = looking.parse_column(cells, "number", missing=missing).column
     read_exposures(pl.DataFrame([cells]), column, needed=~np.isnan(counts))
     return column
@@ -331,15 +328,14 @@ def read_exposures(
         )
     values = texts.require_numbers(frame[name], column)
     wrong = ~(values > 0.0)
-    if needed is not None:
-        wrong &= needed
-    if wrong.any():
-        row = int(wrong.argmax())
-        shown = frame[name][row]
-        what = (
-            "the exposure is missing or cannot be read"
+    refuse_cells(
+        wrong if needed is None else wrong & needed,
+        name,
+        lambda row: (
+            "the exposure is missing or cannot be read. Correct the cell or remove the row."
             if np.isnan(values[row])
-            else f"the exposure {texts.format_cell(shown)} is not greater than zero"
-        )
-        raise CellError(row + 1, name, f"{what}. Correct the cell or remove the row.")
+            else f"the exposure {texts.format_cell(frame[name][row])} is not greater than zero. "
+            "Correct the cell or remove the row."
+        ),
+    )
     return values

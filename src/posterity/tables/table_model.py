@@ -14,7 +14,7 @@ from posterity import models, validation
 from posterity.arrays import Array
 from posterity.tables import frames, inferring, roles, texts
 from posterity.tables.answers import TrainingRange
-from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
+from posterity.tables.columns import Column, Kind, Schema, TableError, Task, refuse_cells
 from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
 from posterity.tables.roles import (
     GroupPart,
@@ -72,10 +72,10 @@ class TableModel(BaseEstimator):
     Examples
     --------
     >>> import polars as pl
-    >>> from posterity import regression, tables
+    >>> from posterity import BayesianLinearRegression, tables
     >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
     >>> schema = tables.infer(frame, "price")
-    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
     >>> model
     TableModel(BayesianLinearRegression(), 'price' from 1 input)
     >>> model.predict(pl.DataFrame({"size": ["2.5"]})).round(0)
@@ -84,7 +84,7 @@ class TableModel(BaseEstimator):
     Without a schema, as scikit-learn has it:
 
     >>> rows, y = frame.select("size"), [10.0, 21.0, 29.0, 46.0]
-    >>> model = tables.TableModel(regression.BayesianLinearRegression()).fit(rows, y)
+    >>> model = tables.TableModel(BayesianLinearRegression()).fit(rows, y)
     >>> round(model.score(rows, y), 3)
     0.995
     """
@@ -321,15 +321,15 @@ class TableModel(BaseEstimator):
 
     def _find_places(self, labels: pl.Series) -> NDArray[np.int64]:
         places = texts.find_places(labels, self.labels_, unknown=-2)
-        if (places == -2).any():
-            row = int(np.argmax(places == -2))
-            shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
-            raise CellError(
-                row + 1,
-                self.schema_.target,
+        shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
+        refuse_cells(
+            places == -2,
+            self.schema_.target,
+            lambda row: (
                 f"{labels[row]!r} is not a class of this model ({shown}). Correct the cell, "
-                "leave it empty, or fit the model to rows of this class.",
-            )
+                "leave it empty, or fit the model to rows of this class."
+            ),
+        )
         return places
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.tables import dates, frames, looking, saying, spelling, texts
-from posterity.tables.columns import CellError, TableError, Task, list_names
+from posterity.tables.columns import TableError, Task, list_names, refuse_cells
 from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
@@ -143,14 +143,16 @@ def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:
     values = spelling.accept_words(
         cells, found.values, spelling.find_words(cells, found.values.odd)
     )
-    if values.odd.any() and not dates.is_mostly_readable(values):
-        row = int(values.odd.argmax())
-        raise CellError(
-            row + 1,
+    if not dates.is_mostly_readable(values):
+        refuse_cells(
+            values.odd,
             cells.name,
-            f"{str(cells[row])!r} is not a number, which regression requires. Correct the cell, "
-            "leave it empty, count it as missing "
-            f"({saying.format_option('missing', str(cells[row]))}), or use --task classification.",
+            lambda row: (
+                f"{str(cells[row])!r} is not a number, which regression requires. Correct "
+                "the cell, leave it empty, count it as missing "
+                f"({saying.format_option('missing', str(cells[row]))}), or use --task "
+                "classification."
+            ),
         )
     seen = looking.parse_column(cells, "number", missing=missing)
     column = replace(seen.column, lenient=bool(values.odd.any()))

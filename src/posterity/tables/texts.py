@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables.columns import CellError, Column, TableError
+from posterity.tables.columns import Column, TableError, refuse_cells
 
 LARGEST = 1e150
 """Larger numbers raise an error: their squares are infinite."""
@@ -237,25 +237,24 @@ def require_numbers(cells: pl.Series, column: Column) -> Array:
 
 def require_valid(values: ParsedNumbers, cells: pl.Series, column: Column, trouble: str) -> Array:
     """Return valid values; raise for the first unreadable or too large cell."""
-    if not column.lenient and values.odd.any():
-        row = int(values.odd.argmax())
-        raise CellError(
-            row + 1,
+    if not column.lenient:
+        refuse_cells(
+            values.odd,
             column.name,
-            f"{format_cell(cells[row])} {trouble}. Correct the cell or leave it empty; if the "
-            "whole "
-            "column is of another kind, set its kind when the model is fitted.",
+            lambda row: (
+                f"{format_cell(cells[row])} {trouble}. Correct the cell or leave it empty; if "
+                "the whole column is of another kind, set its kind when the model is fitted."
+            ),
         )
-    too_large = np.abs(values.numbers) > LARGEST  # nan, for missing, is not
-    if too_large.any():
-        row = int(too_large.argmax())
-        raise CellError(
-            row + 1,
-            column.name,
-            f"{format_cell(cells[row])} is infinite or too large to compute with. Correct the "
-            "cell, leave it empty, count it as missing "
-            f"(--missing={format_cell(cells[row])[1:-1]}), or drop the column.",
-        )
+    refuse_cells(
+        np.abs(values.numbers) > LARGEST,  # nan, for missing, is not
+        column.name,
+        lambda row: (
+            f"{format_cell(cells[row])} is infinite or too large to compute with. Correct "
+            "the cell, leave it empty, count it as missing "
+            f"(--missing={format_cell(cells[row])[1:-1]}), or drop the column."
+        ),
+    )
     return values.numbers
 
 
