@@ -87,7 +87,7 @@ EXTENDED_ONCE = {
     "posterity.trees.families.columns.Columns": "forests compile columns that have no levels",
     "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",
     "posterity.tables.columns.TableError": "callers catch the general error",
-    "posterity.cli.plain_help.PlainGroup": "the group of commands for images is one, too",
+    "posterity.cli.groups.PlainGroup": "the group of commands for images is one, too",
 }
 # Packages whose modules only families know; others ask the package for what it exports.
 ENGINES = ("inference.conjugate", "inference.weights", "process", "sparse", "local")

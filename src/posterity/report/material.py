@@ -17,7 +17,7 @@ from posterity.arrays import Array
 from posterity.comparison.results import LEVELS
 from posterity.report import what_if
 from posterity.report.story import Story
-from posterity.tables import exposures
+from posterity.tables import roles
 
 N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
@@ -146,7 +146,7 @@ class ReportData:
         if exposure is None:
             return rows
         none = np.zeros(self.sample.height, dtype=np.bool_)
-        typical = np.nanmedian(exposures.read_exposures(self.sample, exposure, needed=none))
+        typical = np.nanmedian(roles.read_exposures(self.sample, exposure, needed=none))
         return rows.with_columns(pl.lit(float(typical)).alias(exposure.name))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:

@@ -2,8 +2,8 @@
 
 import typer
 
+from posterity.cli import groups, outcome
 from posterity.cli import options as common
-from posterity.cli import outcome, plain_help
 from posterity.vision.commands import (
     depth_options,
     evaluate_command,
@@ -18,7 +18,7 @@ from posterity.vision.commands import (
 _TRAIN, _TRY = "Train on your data", "Try and score"
 
 app = typer.Typer(
-    cls=plain_help.PlainGroup,
+    cls=groups.PlainGroup,
     no_args_is_help=True,
     help="Objects, pixels, bodies and tracks in images, with probabilities.",
 )
