@@ -13,8 +13,8 @@ from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
-from posterity.vision.commands import detectors, labelled
-from posterity.vision.commands.evaluate_request import ScoreRequest
+from posterity.vision.commands import box_images, models, scoring
+from posterity.vision.commands.training_requests import EvaluateRequest
 from posterity.vision.windows import calibration
 
 if TYPE_CHECKING:
@@ -63,35 +63,34 @@ class _Scores:
             right.set_title(f"calibration error {self.calibration_error:.3f}")
 
 
-def run(plan: ScoreRequest, voice: OutputPrinter) -> None:
+def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     """Search all images, compare with the known boxes, and print and write the scores."""
-    boxes = _require_boxes(plan)
-    known = tables.read_boxes(boxes, label=plan.label)
-    detector = detectors.load_detector(
-        plan.model, plan.opencv, prior=plan.prior, min_size=plan.min_size
+    boxes = _require_boxes(request)
+    known = tables.read_boxes(boxes, label=request.label)
+    detector = models.load_detector(request).set_params(n_jobs=1)
+    reader = box_images.LabelledReader(
+        box_images.find_folder(boxes, request.images), detector.channels
     )
-    detector.set_params(n_jobs=1)
-    reader = labelled.LabelledReader(labelled.find_folder(boxes, plan.images), detector.channels)
-    search = _BoxComparison(detector, reader, plan.overlap)
+    search = _BoxComparison(detector, reader, request.overlap)
     with outcome.collect_warnings() as warned:
-        found, failed = plan.compare_all(search, known, "Searching")
-    voice.say(*(f"Note: {sentence}" for sentence in warned))
+        found, failed = scoring.compare_all(request, search, known, "Searching")
+    printer.say(*(f"Note: {sentence}" for sentence in warned))
     if not sum(some.n_objects for some in found):
         raise tables.TableError(
             f"{boxes}: no object can be looked for, because no image with a box was read."
         )
     scores = _score(found)
-    answer = _describe(plan, scores, failed)
-    plan.write(answer, _tabulate_curve(scores), scores.draw)
-    _print_scores(voice, scores)
-    plan.conclude(voice, answer)
+    answer = _describe(request, scores, failed)
+    scoring.write_scores(request, answer, _tabulate_curve(scores), scores.draw)
+    _print_scores(printer, scores)
+    scoring.conclude(request, printer, answer)
 
 
-def _require_boxes(plan: ScoreRequest) -> str:
-    if plan.boxes is None:
+def _require_boxes(request: EvaluateRequest) -> str:
+    if request.boxes is None:
         raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
-    plan.require((), ("labels", "classes"), "detector")
-    return plan.boxes
+    scoring.check_options(request, (), ("labels", "classes"), "detector")
+    return request.boxes
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class _BoxComparison:
     """Reads an image, searches it, and compares boxes; returns a sentence if it cannot be read."""
 
     detector: vision.WindowDetector
-    reader: labelled.LabelledReader
+    reader: box_images.LabelledReader
     overlap: float
 
     def __call__(self, image: tables.LabelledImage) -> _Found | str | None:
@@ -137,30 +136,30 @@ def _score(found: list[_Found]) -> _Scores:
     return _Scores(curve, reliability, int(right[probable].sum()), int((~right[probable]).sum()))
 
 
-def _print_scores(voice: OutputPrinter, scores: _Scores) -> None:
+def _print_scores(printer: OutputPrinter, scores: _Scores) -> None:
     curve = scores.curve
     most = int(curve.false_positives[-1])
     counts = sorted({k for k in _COUNTS if k < most} | {most})
     rows = [(f"{k:,}", f"{100.0 * curve.rate_at(k):.1f} %") for k in counts]
     title = f"{curve.n_objects:,} objects in {curve.n_images:,} images"
-    voice.table(title, ("false positives", "detection rate"), rows, words=0)
+    printer.table(title, ("false positives", "detection rate"), rows, words=0)
     if scores.reliability is None:
-        voice.say("This detector has no probabilities; boxes are ranked by their windows.")
+        printer.say("This detector has no probabilities; boxes are ranked by their windows.")
     else:
-        voice.say(
+        printer.say(
             f"At a probability of at least 0.5: {scores.detected:,} of {curve.n_objects:,} objects "
             f"found, {scores.wrong:,} false positives.",
             f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}.",
         )
 
 
-def _describe(plan: ScoreRequest, scores: _Scores, failed: int) -> dict[str, Any]:
+def _describe(request: EvaluateRequest, scores: _Scores, failed: int) -> dict[str, Any]:
     """Return all scores as JSON types."""
     curve, reliable = scores.curve, scores.reliability
     told: dict[str, Any] = {
-        "boxes": plan.boxes,
-        "model": plan.model or plan.opencv or detectors.DEFAULT,
-        "overlap": plan.overlap,
+        "boxes": request.boxes,
+        "model": request.model or request.opencv or models.DEFAULT,
+        "overlap": request.overlap,
         "n_images": curve.n_images,
         "n_objects": curve.n_objects,
         "failed": failed,

@@ -12,48 +12,50 @@ from numpy.typing import NDArray
 from posterity import persistence, tables, vision
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import class_lists, label_images, patch_folders
+from posterity.vision.commands import class_lists, label_images, reading, scoring
 from posterity.vision.commands.class_scores import ClassCounts, ClassScores
-from posterity.vision.commands.evaluate_request import ScoreRequest
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
 from posterity.vision.commands.learn_labels import PixelModel
+from posterity.vision.commands.training_requests import EvaluateRequest
 
 _OF_DETECTORS = ("boxes", "opencv", "label", "min_size", "prior")
 
 
-def score_pixels(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
-    """Score a segmenter or a surface layout on images whose pixels are labelled."""
-    plan.require(("images", "labels"), _OF_DETECTORS, noun)
-    model: PixelModel = persistence.load(str(plan.model))
+def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
+    """Score a segmenter or a surface layout on images whose pixels are box_images."""
+    scoring.check_options(request, ("images", "labels"), _OF_DETECTORS, noun)
+    model: PixelModel = persistence.load(str(request.model))
     model.set_params(n_jobs=1)
-    known = class_lists.find_class_list(plan.classes, str(plan.labels))
-    _compare_names(plan, model, known)
-    places = label_images.pair_places(str(plan.images), str(plan.labels))
-    compare = _Comparison(model, LabelReader.from_classes(known, plan.void))
-    counts, failed = plan.compare_all(compare, places, "Labelling")
+    known = class_lists.find_class_list(request.classes, str(request.labels))
+    _compare_names(request, model, known)
+    places = label_images.pair_places(str(request.images), str(request.labels))
+    compare = _Comparison(model, LabelReader.from_classes(known, request.void))
+    counts, failed = scoring.compare_all(request, compare, places, "Labelling")
     if not counts:
-        raise tables.TableError(f"No image of {plan.images} has labels in {plan.labels} to score.")
+        raise tables.TableError(
+            f"No image of {request.images} has labels in {request.labels} to score."
+        )
     scores = ClassScores.from_counts(counts, model.names_, "pixels")
-    _report(plan, scores, failed, voice)
+    _report(request, scores, failed, printer)
 
 
-def score_patches(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
+def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
     """Score a classifier of patches on a folder with one subfolder for each class."""
-    plan.require(("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
-    model: vision.PatchClassifier = persistence.load(str(plan.model))
-    found = patch_folders.read_patches(str(plan.images), model.size)
+    scoring.check_options(request, ("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
+    model: vision.PatchClassifier = persistence.load(str(request.model))
+    found = reading.read_patches(str(request.images), model.size)
     names = [str(name) for name in model.classes_]
     for label in found.labels:
         if label not in names:
+            place = Path(str(request.images)) / label
             raise tables.TableError(
-                f"{Path(str(plan.images)) / label} is not named after a class of {plan.model}: "
-                f"{', '.join(names)}."
+                f"{place} is not named after a class of {request.model}: {', '.join(names)}."
             )
     p = model.predict_proba(np.stack(found.patches))
     y = np.array([names.index(label) for label in found.labels])
     counts = [ClassCounts.from_predictions(p[k : k + 1], y[k : k + 1]) for k in range(len(y))]
     scores = ClassScores.from_counts(counts, names, "images")
-    _report(plan, scores, found.work.n_failed, voice)
+    _report(request, scores, found.work.n_failed, printer)
 
 
 @dataclass(frozen=True)
@@ -90,31 +92,40 @@ class _Comparison:
         return at
 
 
-def _compare_names(plan: ScoreRequest, model: PixelModel, known: class_lists.ClassList) -> None:
+def _compare_names(
+    request: EvaluateRequest, model: PixelModel, known: class_lists.ClassList
+) -> None:
     """Refuse a list of classes whose names are not those of the model."""
     for number, name in zip(np.asarray(model.classes_).tolist(), model.names_, strict=True):
         listed = known.names.get(number, name)
         if listed != name and name != str(number):
             raise ModelError(
-                f"Class {number} is {name!r} in {plan.model}, but {listed!r} in {known.source}."
+                f"Class {number} is {name!r} in {request.model}, but {listed!r} in {known.source}."
             )
 
 
-def _report(plan: ScoreRequest, scores: ClassScores, failed: int, voice: OutputPrinter) -> None:
+def _report(
+    request: EvaluateRequest, scores: ClassScores, failed: int, printer: OutputPrinter
+) -> None:
     """Write the scores and print them."""
-    inputs = {"model": plan.model, "images": plan.images, "labels": plan.labels, "failed": failed}
+    inputs = {
+        "model": request.model,
+        "images": request.images,
+        "labels": request.labels,
+        "failed": failed,
+    }
     answer = {**inputs, **scores.describe()}
     columns, rows = scores.tabulate()
-    plan.write(answer, (columns, rows), scores.draw)
+    scoring.write_scores(request, answer, (columns, rows), scores.draw)
     shown = [
         (name, f"{n:,}", *(_format_share(share) for share in shares)) for name, n, *shares in rows
     ]
     title = f"{answer[f'n_{scores.noun}']:,} {scores.noun}" + (
         f" of {scores.n_images:,} images" if scores.noun != "images" else ""
     )
-    voice.table(title, [column.replace("_", " ") for column in columns], shown)
-    voice.say(*_describe_scores(scores))
-    plan.conclude(voice, answer)
+    printer.table(title, [column.replace("_", " ") for column in columns], shown)
+    printer.say(*_describe_scores(scores))
+    scoring.conclude(request, printer, answer)
 
 
 def _format_share(share: float | None) -> str:

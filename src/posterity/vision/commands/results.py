@@ -13,6 +13,7 @@ from typing import Any, Protocol, TextIO
 import typer
 
 from posterity import files
+from posterity.cli import outputs
 
 STDOUT = "-"
 
@@ -21,11 +22,9 @@ STDOUT = "-"
 class Kind:
     """What is found in pictures: the word for it, and the columns of a table of them."""
 
-    key: str
-    columns: tuple[str, ...]
-
-
-BOXES = Kind("boxes", ("x0", "y0", "x1", "y1", "probability", "activation", "support"))
+    key: str  # empty: JSON has only what is about each picture
+    columns: tuple[str, ...] = ()
+    pictures: str = "images"
 
 
 class Findings(Protocol):
@@ -47,11 +46,16 @@ class PictureResult:
     error: str = ""
     about: dict[str, Any] = field(default_factory=dict)  # further keys in JSON
 
-    def as_record(self, kind: Kind = BOXES) -> dict[str, Any]:
+    def list_found(self) -> list[dict[str, Any]]:
+        """Return what was found; nothing in a picture that could not be read."""
+        return list(self.found or ())
+
+    def as_record(self, kind: Kind) -> dict[str, Any]:
         """Return the result as JSON types."""
         if self.found is None:
             return {"image": self.name, "error": self.error}
-        return {"image": self.name, **self.about, kind.key: list(self.found)}
+        own = {kind.key: self.list_found()} if kind.key else {}
+        return {"image": self.name, **self.about, **own}
 
 
 class ResultWriter(Protocol):
@@ -73,7 +77,7 @@ class _CsvWriter:
         """Write what was found in a picture."""
         # Names of files may be bytes that are not text.
         name = result.name.encode("utf-8", "backslashreplace").decode()
-        for one in result.found or ():
+        for one in result.list_found():
             self._rows.writerow({"image": name, **one})
         self._file.flush()  # a reader of standard output gets each frame at once
 
@@ -98,7 +102,7 @@ class _Discarder:
 
 
 @contextlib.contextmanager
-def open_writer(out: str | None, kind: Kind = BOXES) -> Iterator[ResultWriter]:
+def open_writer(out: str | None, kind: Kind) -> Iterator[ResultWriter]:
     """Yield a writer; a file appears when the block succeeds."""
     if out is None:
         yield _Discarder()
@@ -110,7 +114,7 @@ def open_writer(out: str | None, kind: Kind = BOXES) -> Iterator[ResultWriter]:
             if find_format(out) == "csv":
                 yield _CsvWriter(file, kind)
             else:
-                file.write('{"images": [')
+                file.write(f'{{"{kind.pictures}": [')
                 yield _JsonWriter(file, kind)
                 file.write("\n]}\n")
 
@@ -122,6 +126,13 @@ def _as_text(raw: Any) -> Iterator[TextIO]:
     yield file
     file.flush()
     file.detach()
+
+
+def check_out(out: str | None, *, force: bool, inputs: tuple[str, ...]) -> None:
+    """Refuse a file of answers that cannot be written."""
+    if out is not None and out != STDOUT:
+        find_format(out)
+        outputs.check_output_file(out, force=force, inputs=inputs)
 
 
 def find_format(out: str) -> str:

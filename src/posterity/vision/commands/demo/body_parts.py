@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from posterity import displays, files, vision
 from posterity.vision import bodies, images
-from posterity.vision.commands.body_part_pictures import find_frame, shade
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.body_parts import find_frame, shade
+from posterity.vision.commands.demo.demonstration import Demonstration, hide_axes
 
 _N_PEOPLE = 3
 
@@ -38,8 +38,8 @@ def show_bodies(folder: Path) -> Demonstration:
             )
             skeleton.plot(axes[3, k])
             for ax in axes[:, k]:
-                ax.set(xticks=[], yticks=[], **find_frame(depth))
-                ax.spines[:].set_visible(False)
+                ax.set(**find_frame(depth))
+        hide_axes(axes.flat)
         for ax, name in zip(axes[:, 0], ("Depth", "Parts", "Entropy", "Joints, %"), strict=True):
             ax.set_title(name)
     return Demonstration(

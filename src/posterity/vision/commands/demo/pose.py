@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from posterity import displays, vision
 from posterity.arrays import Array
 from posterity.vision import bodies
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.demo.demonstration import Demonstration, hide_axes
 
 _SUBJECT = "08"  # a person of whom the model of the package knows nothing
 _TURN = (60.0, 70.0)
@@ -57,9 +57,7 @@ def _draw_figure(video: bodies.SilhouetteVideo, modes: vision.PoseModes, found: 
                 _draw_pose(column[1], pose, colors[color])
             _draw_pose(column[2], video.joints[frame], colors["grey"])
             _draw_pose(column[2], found[frame], colors["blue"])
-        for ax in axes.ravel():
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set_visible(False)
+        hide_axes(axes.flat)
         axes[0, 0].set_title("Silhouettes")
         axes[1, 0].set_title("By itself: first (orange), second")
         axes[2, 0].set_title("In the video; true (grey)")

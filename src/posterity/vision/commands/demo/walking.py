@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from posterity import displays, vision
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.demo.demonstration import Demonstration, hide_axes
 
 _N_SHOWN = 5
 
@@ -42,9 +42,7 @@ def show_walk(folder: Path) -> Demonstration:
                 )
                 skeleton.plot(below[k], color=color)
             below[k].set(xlim=(-0.75, 0.75), ylim=(1.15, -0.8))
-            for ax in (above[k], below[k]):
-                ax.set(xticks=[], yticks=[])
-                ax.spines[:].set_visible(False)
+            hide_axes((above[k], below[k]))
         above[0].set_title("Silhouettes of a walk")
         below[0].set_title("Poses: true (grey), inferred")
     return Demonstration(

@@ -1,5 +1,6 @@
-"""Read what a detector learns from: patches and scenes, or images with known boxes."""
+"""Images that a detector learns from or is scored on: patches and scenes, or known boxes."""
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +11,67 @@ import numpy as np
 from posterity import tables, vision
 from posterity.arrays import Array
 from posterity.vision import resizing
-from posterity.vision.commands import labelled
 from posterity.vision.commands.reading import ImageReading
 
 _FINEST = 1.6  # pixels of a patch for one of the window, as finer ones are averaged anyway
 _MOST_BYTES = 6_000_000_000  # of all scenes
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledFrames:
+    """An image, or a pair of frames, with the boxes of the objects in it."""
+
+    name: str
+    frames: Any
+    boxes: Array
+
+
+@dataclass(frozen=True)
+class LabelledReader:
+    """Reads the images that a file of boxes names.
+
+    Attributes
+    ----------
+    folder : Path
+        Folder that names are relative to.
+    channels : str
+        Of the detector: what is not gray needs the earlier frame, which is the image before in the
+        order of the names in the same folder.
+    """
+
+    folder: Path
+    channels: str = "gray"
+
+    def read(self, image: tables.LabelledImage) -> LabelledFrames | None:
+        """Read an image; None if it is the first frame of its folder and a pair is needed."""
+        place = self.folder / image.name
+        if self.channels == "gray":
+            return LabelledFrames(image.name, vision.read_image(place), image.boxes)
+        before = _find_earlier(place.parent).get(place)
+        if before is None and place.is_file():
+            return None
+        now = vision.read_image(place)
+        pair = vision.read_image(before or place), now
+        if pair[0].shape != now.shape:
+            raise vision.ImageError(f"{place} has another size than the frame before, {before}.")
+        return LabelledFrames(image.name, pair, image.boxes)
+
+
+def find_folder(boxes: str, images: str | None) -> Path:
+    """Return the folder that names of images are relative to."""
+    return Path(boxes).parent if images is None else Path(images)
+
+
+@functools.cache
+def _find_earlier(folder: Path) -> dict[Path, Path | None]:
+    """Return the image before each image of a folder, by name."""
+    paths = [path for path in vision.list_images(folder) if path.parent == folder]
+    return dict(zip(paths, [None, *paths], strict=False))
+
+
+def stack_frames(frames: Any) -> Any:
+    """Return an image (H, W), or a pair, as an array (F, H, W)."""
+    return np.stack(frames) if isinstance(frames, tuple) else np.asarray(frames)[None]
 
 
 @dataclass(eq=False)
@@ -30,7 +87,7 @@ class TrainingImages:
 
     def add_scene(self, frames: Any, boxes: Array) -> None:
         """Take up a scene; refuse more of them than memory has room for."""
-        self.n_bytes += labelled.stack_frames(frames).nbytes
+        self.n_bytes += stack_frames(frames).nbytes
         if self.n_bytes > _MOST_BYTES:
             raise tables.TableError(
                 f"The scenes have more than {_MOST_BYTES:,} pixels; use fewer or smaller ones."
@@ -60,14 +117,14 @@ def read_scenes(folder: str, found: TrainingImages) -> None:
 
 
 def read_labelled(
-    known: Iterable[tables.LabelledImage], reader: labelled.LabelledReader, size: tuple[int, int]
+    known: Iterable[tables.LabelledImage], reader: LabelledReader, size: tuple[int, int]
 ) -> TrainingImages:
     """Cut patches out of images with known boxes; the images are scenes too."""
     found = TrainingImages()
     for k, image in enumerate(found.reading.read_all(reader.read, known, "Reading images")):
         if image is None:
             continue
-        frames = labelled.stack_frames(image.frames)
+        frames = stack_frames(image.frames)
         for box in image.boxes:
             found.patches.append(cut_patch(frames, box, size))
             found.groups.append(k)
@@ -92,9 +149,9 @@ def cut_patch(frames: Any, box: Array, size: tuple[int, int]) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.vision.commands import training_images
+    >>> from posterity.vision.commands import box_images
     >>> frames = np.arange(36, dtype=np.uint8).reshape(1, 6, 6)
-    >>> training_images.cut_patch(frames, np.array([2.0, 1.0, 3.0, 4.0]), (3, 3))
+    >>> box_images.cut_patch(frames, np.array([2.0, 1.0, 3.0, 4.0]), (3, 3))
     array([[[ 7,  8,  9],
             [13, 14, 15],
             [19, 20, 21]]], dtype=uint8)
