@@ -6,29 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from posterity import classification
+from posterity import linear, local, process, sparse, trees
 from posterity.arrays import Array
-from posterity.classification import classes, forest_model, weight_model
-from posterity.inference.local import HardTree
-from posterity.report.what_if import answers, columns, latents, trees
+from posterity.linear import weight_classifier
+from posterity.local import HardTree
+from posterity.models import classes
+from posterity.report.what_if import answers, columns, latents
+from posterity.report.what_if import trees as tree_forms
 from posterity.report.what_if.forms import pack_average, pack_estimator, pack_linear, pack_process
 from posterity.report.what_if.packing import Json, NoFormError
 from posterity.trees.boosting.levels import LeveledColumns
+from posterity.trees.estimators import forest_classifier
 
 
 @pack_estimator.register
-def _pack_weight_classifier(model: weight_model.WeightClassifier) -> Json:
+def _pack_weight_classifier(model: weight_classifier.WeightClassifier) -> Json:
     return _pack_weights(model, columns.pack_features(model.features_), model.coef_)
 
 
 @pack_estimator.register
-def _pack_sparse_logistic_regression(model: classification.SparseLogisticRegression) -> Json:
+def _pack_sparse_logistic_regression(model: sparse.SparseLogisticRegression) -> Json:
     space = columns.select_columns(columns.pack_features(model.features_), model.relevance_)
     return _pack_weights(model, space, model.coef_[:, model.relevance_])
 
 
 @pack_estimator.register
-def _pack_dual_logistic_regression(model: classification.DualLogisticRegression) -> Json:
+def _pack_dual_logistic_regression(model: linear.DualLogisticRegression) -> Json:
     inner, outer = (
         columns.pack_features(model.features_),
         columns.pack_kernel_function(model.kernel_columns_),
@@ -40,11 +43,11 @@ def _pack_dual_logistic_regression(model: classification.DualLogisticRegression)
 
 
 @pack_estimator.register
-def _pack_kernel_logistic_regression(model: classification.KernelLogisticRegression) -> Json:
+def _pack_kernel_logistic_regression(model: process.KernelLogisticRegression) -> Json:
     return pack_average(model.posterior_, lambda part: _pack_kernel_weights(model, part))
 
 
-def _pack_kernel_weights(model: classification.KernelLogisticRegression, found: Any) -> Json:
+def _pack_kernel_weights(model: process.KernelLogisticRegression, found: Any) -> Json:
     t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
     has_offset = len(W) > n
     space = columns.center_columns(
@@ -59,7 +62,7 @@ def _pack_kernel_weights(model: classification.KernelLogisticRegression, found: 
 
 
 @pack_estimator.register
-def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClassifier) -> Json:
+def _pack_relevance_vector_classifier(model: sparse.RelevanceVectorClassifier) -> Json:
     if model.query_column:
         raise NoFormError("With query_column=True every query is fitted separately.")
     space = columns.pack_library_kernel(model.kernel_, model.relevance_vectors_)
@@ -73,42 +76,42 @@ def _pack_relevance_vector_classifier(model: classification.RelevanceVectorClass
 
 
 @pack_estimator.register
-def _pack_gaussian_process_classifier(model: classification.GaussianProcessClassifier) -> Json:
+def _pack_gaussian_process_classifier(model: process.GaussianProcessClassifier) -> Json:
     answer = _pack_averaging(model)
     return pack_average(model.posterior_, lambda part: pack_process(part, answer, 1.0))
 
 
 @pack_estimator.register
-def _pack_stagewise_classifier(model: classification.StagewiseClassifier) -> Json:
+def _pack_stagewise_classifier(model: local.StagewiseClassifier) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.pack_features(model.units_)
     coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
     return pack_linear(space, latents.pack_latent(coef, intercept), answers.pack_point_classes())
 
 
 @pack_estimator.register
-def _pack_logit_boost_classifier(model: classification.LogitBoostClassifier) -> Json:
-    return trees.pack_steps(model.steps_, model.splits_)
+def _pack_logit_boost_classifier(model: trees.LogitBoostClassifier) -> Json:
+    return tree_forms.pack_steps(model.steps_, model.splits_)
 
 
 @pack_estimator.register
-def _pack_boosted_trees_classifier(model: classification.BoostedTreesClassifier) -> Json:
+def _pack_boosted_trees_classifier(model: trees.BoostedTreesClassifier) -> Json:
     if isinstance(model.splits_, LeveledColumns):
         raise NoFormError("Boosted trees of categorical columns cannot run in a page.")
-    return trees.pack_boosted_classes(model.trees_, model.splits_, model.calibration_)
+    return tree_forms.pack_boosted_classes(model.trees_, model.splits_, model.calibration_)
 
 
 @pack_estimator.register
-def _pack_forest_classifier(model: forest_model.ForestClassifier) -> Json:
-    return trees.pack_class_forest(model.forest_)
+def _pack_forest_classifier(model: forest_classifier.ForestClassifier) -> Json:
+    return tree_forms.pack_class_forest(model.forest_)
 
 
 @pack_estimator.register
-def _pack_mixture_of_experts_classifier(model: classification.MixtureOfExpertsClassifier) -> Json:
+def _pack_mixture_of_experts_classifier(model: local.MixtureOfExpertsClassifier) -> Json:
     return {"kind": "experts", **_pack_gates_and_experts(model)}
 
 
 @pack_estimator.register
-def _pack_logistic_tree_classifier(model: classification.LogisticTreeClassifier) -> Json:
+def _pack_logistic_tree_classifier(model: local.LogisticTreeClassifier) -> Json:
     grown = model.tree_
     tree = grown.tree if isinstance(grown, HardTree) else grown
     return {

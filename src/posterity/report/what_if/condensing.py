@@ -6,7 +6,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.process import CondensedPosterior, ExactPosterior
+from posterity.process import CondensedPosterior, ExactPosterior
 from posterity.report.what_if.packing import NoFormError
 
 MOST_ROWS = 400

@@ -13,7 +13,6 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.inference.conjugate import WeightPosterior
-from posterity.inference.sparse_bayes import SparsePosterior
 from posterity.inference.weights import KernelWeights, LatentPosterior, WeightNormal
 from posterity.report.what_if.packing import (
     Json,
@@ -23,6 +22,7 @@ from posterity.report.what_if.packing import (
     pack_array,
     pack_triangle,
 )
+from posterity.sparse import SparsePosterior
 
 _LARGEST = 1e300  # scale: JSON has no infinite one, by which columns without a weight are divided
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.process import (
+from posterity.process import (
     CondensedPosterior,
     InducingPosterior,
     ProcessPosterior,

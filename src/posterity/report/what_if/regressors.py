@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from posterity import regression
+from posterity import linear, local, process, sparse, trees
 from posterity.arrays import Array
 from posterity.inference.conjugate import AveragedPosterior, SubsetAverage
-from posterity.regression import flat, forest_model, generalized
-from posterity.regression import posterior as posterior_model
-from posterity.report.what_if import answers, columns, latents, trees
+from posterity.linear import flat, generalized, posterior_model
+from posterity.report.what_if import answers, columns, latents
+from posterity.report.what_if import trees as tree_forms
 from posterity.report.what_if.forms import (
     pack_average,
     pack_estimator,
@@ -20,6 +20,7 @@ from posterity.report.what_if.forms import (
     pack_process,
 )
 from posterity.report.what_if.packing import Json, NoFormError, as_floats
+from posterity.trees.estimators import forest_regressor
 
 
 @pack_estimator.register
@@ -28,7 +29,7 @@ def _pack_posterior_model(model: posterior_model.PosteriorModel) -> Json:
 
 
 @pack_estimator.register
-def _pack_ridge_regression(model: regression.RidgeRegression) -> Json:
+def _pack_ridge_regression(model: linear.RidgeRegression) -> Json:
     space, coef = columns.pack_features(model.features_), model.coef_
     if model.has_ones:
         return _pack_conjugate(model, columns.append_ones(space), np.append(coef, 0.0))
@@ -36,7 +37,7 @@ def _pack_ridge_regression(model: regression.RidgeRegression) -> Json:
 
 
 @pack_estimator.register
-def _pack_sparse_linear_regression(model: regression.SparseLinearRegression) -> Json:
+def _pack_sparse_linear_regression(model: sparse.SparseLinearRegression) -> Json:
     space = columns.select_columns(columns.pack_features(model.features_), model.relevance_)
     return _pack_conjugate(model, space, model.coef_[model.relevance_])
 
@@ -47,14 +48,14 @@ def _pack_flat_model(model: flat.FlatModel) -> Json:
 
 
 @pack_estimator.register
-def _pack_dual_linear_regression(model: regression.DualLinearRegression) -> Json:
+def _pack_dual_linear_regression(model: linear.DualLinearRegression) -> Json:
     space = _pack_dual_columns(model)
     build = _pack_conjugate if model.prior == "normal" else _pack_least_squares
     return build(model, space, model.column_coef_)
 
 
 @pack_estimator.register
-def _pack_lq_regression(model: regression.LqRegression) -> Json:
+def _pack_lq_regression(model: linear.LqRegression) -> Json:
     latent = _pack_mean_only(model.coef_, model.intercept_)
     if model.loss_power == 2.0:
         return pack_linear(
@@ -78,7 +79,7 @@ def _pack_likelihood_regressor(model: generalized.LikelihoodRegressor) -> Json:
 
 
 @pack_estimator.register
-def _pack_stagewise_regressor(model: regression.StagewiseRegressor) -> Json:
+def _pack_stagewise_regressor(model: local.StagewiseRegressor) -> Json:
     space = {"kind": "none"} if model.units_ is None else columns.pack_features(model.units_)
     answer, nu = answers.pack_point_likelihood(model.likelihood_), model.noise_degrees_of_freedom
     if np.isfinite(nu):
@@ -87,14 +88,14 @@ def _pack_stagewise_regressor(model: regression.StagewiseRegressor) -> Json:
 
 
 @pack_estimator.register
-def _pack_kernel_ridge_regression(model: regression.KernelRidgeRegression) -> Json:
+def _pack_kernel_ridge_regression(model: process.KernelRidgeRegression) -> Json:
     space = columns.pack_library_kernel(model.kernel_, model.X_train_)
     latent = _pack_mean_only(model.dual_coef_, model.intercept_)
     return pack_linear(space, latent, answers.pack_normal_noise(model.noise_variance_))
 
 
 @pack_estimator.register
-def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor) -> Json:
+def _pack_relevance_vector_regressor(model: sparse.RelevanceVectorRegressor) -> Json:
     if model.query_column:
         raise NoFormError("With query_column=True every query is fitted separately.")
     space = columns.pack_library_kernel(model.kernel_, model.relevance_vectors_)
@@ -102,7 +103,7 @@ def _pack_relevance_vector_regressor(model: regression.RelevanceVectorRegressor)
 
 
 @pack_estimator.register
-def _pack_gaussian_process_regressor(model: regression.GaussianProcessRegressor) -> Json:
+def _pack_gaussian_process_regressor(model: process.GaussianProcessRegressor) -> Json:
     if hasattr(model, "likelihood_"):
         return _pack_likelihood_process(model)
     scale, center = float(model.target_scale_[0]), float(model.target_center_[0])
@@ -117,7 +118,7 @@ def _pack_gaussian_process_regressor(model: regression.GaussianProcessRegressor)
     return pack_average(model.posterior_, pack)
 
 
-def _pack_likelihood_process(model: regression.GaussianProcessRegressor) -> Json:
+def _pack_likelihood_process(model: process.GaussianProcessRegressor) -> Json:
     posterior = model.posterior_
     own = getattr(posterior, "likelihoods", ())
     of_part = dict(zip(map(id, getattr(posterior, "parts", ())), own, strict=False))
@@ -130,12 +131,12 @@ def _pack_likelihood_process(model: regression.GaussianProcessRegressor) -> Json
 
 
 @pack_estimator.register
-def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
-    return trees.pack_normal_forest(model.forest_)
+def _pack_forest_regressor(model: forest_regressor.ForestRegressor) -> Json:
+    return tree_forms.pack_normal_forest(model.forest_)
 
 
 @pack_estimator.register
-def _pack_boosted_trees_regressor(model: regression.BoostedTreesRegressor) -> Json:
+def _pack_boosted_trees_regressor(model: trees.BoostedTreesRegressor) -> Json:
     raise NoFormError("Boosted trees of numbers and of their spread cannot run in a page.")
 
 
