@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, linalg, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
@@ -35,6 +36,7 @@ from posterity.vision.windows.window_sum import WindowSum
 _PASTED = 3.0  # patches on a scene, on average
 
 
+@declare_parameters
 class WindowDetector(BaseEstimator):
     """Detector of objects in images, with a probability on every box.  [P9 9.12.1]
 
@@ -145,55 +147,31 @@ class WindowDetector(BaseEstimator):
         page="detection",
     )
 
-    calibration_: Calibration | None
-    cascade_: WindowSum
-    rounds_: list[Round]
-    view_: Array | None
+    calibration_: Calibration | None = field(init=False)
+    cascade_: WindowSum = field(init=False)
+    rounds_: list[Round] = field(init=False)
+    view_: Array | None = field(init=False)
 
-    def __init__(
-        self,
-        window: tuple[int, int] = (24, 24),
-        *,
-        channels: str = "gray",
-        inset: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
-        n_estimators: int = 1000,
-        max_depth: int = 2,
-        max_features: int = 600,
-        learning_rate: float = 0.5,
-        n_patches: int = 10000,
-        n_background: int = 6000,
-        mirror: bool = True,
-        kept: float = 0.97,
-        validation_fraction: float = 0.12,
-        scale_factor: float = 1.1,
-        stride: int = 2,
-        overlap: float = 0.3,
-        min_size: float | None = None,
-        prior: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.window = window
-        self.channels = channels
-        self.inset = inset
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.learning_rate = learning_rate
-        self.n_patches = n_patches
-        self.n_background = n_background
-        self.mirror = mirror
-        self.kept = kept
-        self.validation_fraction = validation_fraction
-        self.scale_factor = scale_factor
-        self.stride = stride
-        self.overlap = overlap
-        self.min_size = min_size
-        self.prior = prior
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    window: tuple[int, int] = field(default=(24, 24), kw_only=False)
+    channels: str = "gray"
+    inset: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    n_estimators: int = 1000
+    max_depth: int = 2
+    max_features: int = 600
+    learning_rate: float = 0.5
+    n_patches: int = 10000
+    n_background: int = 6000
+    mirror: bool = True
+    kept: float = 0.97
+    validation_fraction: float = 0.12
+    scale_factor: float = 1.1
+    stride: int = 2
+    overlap: float = 0.3
+    min_size: float | None = None
+    prior: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @classmethod
     def from_opencv(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 
 from posterity import linear
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import images, kalman
 from posterity.vision.integrals import Pixels
@@ -38,6 +39,7 @@ _PULL, _SIZE_SPREAD = 0.02, 0.07
 _SMALLEST = 6.0  # pixels: a smaller box has nothing to track
 
 
+@declare_parameters
 class DisplacementTracker(BaseEstimator):
     """Follows an object from a box in the first frame.
 
@@ -99,26 +101,17 @@ class DisplacementTracker(BaseEstimator):
         page="tracking",
     )
 
-    frame_: WindowFrame
-    state_: NormalState
-    verifier_: Verifier
-    found_: Candidate
-    experts_: list[DisplacementExpert]
+    frame_: WindowFrame = field(init=False)
+    state_: NormalState = field(init=False)
+    verifier_: Verifier = field(init=False)
+    found_: Candidate = field(init=False)
+    experts_: list[DisplacementExpert] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        regressor: Any = None,
-        n_windows: int = 200,
-        n_keyframes: int = 4,
-        relearn_every: int = 8,
-        random_state: Any = 0,
-    ) -> None:
-        self.regressor = regressor
-        self.n_windows = n_windows
-        self.n_keyframes = n_keyframes
-        self.relearn_every = relearn_every
-        self.random_state = random_state
+    regressor: Any = None
+    n_windows: int = 200
+    n_keyframes: int = 4
+    relearn_every: int = 8
+    random_state: Any = 0
 
     def start(self, frame: Any, box: ArrayLike) -> DisplacementTracker:
         """Learn the object from the first frame.

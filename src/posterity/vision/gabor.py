@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import validation
+from posterity.constructors import declare_parameters, field
 from posterity.vision import patches
 from posterity.vision.integrals import Pixels
 
@@ -25,6 +26,7 @@ _REACH = 2.5  # standard deviations at which a filter ends
 _BLOCK = 512  # patches that are held as floating-point numbers at a time
 
 
+@declare_parameters
 class Gabor(TransformerMixin, BaseEstimator):
     """Magnitudes of Gabor filters on grids over a patch.  [P9 Sec 9.12.1]
 
@@ -64,16 +66,9 @@ class Gabor(TransformerMixin, BaseEstimator):
            [0.  , 0.  , 0.18, 0.  ]], dtype=float32)
     """
 
-    def __init__(
-        self,
-        grids: Sequence[int] = (12, 9, 5, 4),
-        *,
-        n_orientations: int = 4,
-        equalize: bool = True,
-    ) -> None:
-        self.grids = grids
-        self.n_orientations = n_orientations
-        self.equalize = equalize
+    grids: Sequence[int] = field(default=(12, 9, 5, 4), kw_only=False)
+    n_orientations: int = 4
+    equalize: bool = True
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Note the size of the patches.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, local
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import patches
 from posterity.vision.gabor import Gabor
@@ -18,6 +19,7 @@ from posterity.vision.integrals import Pixels
 from posterity.vision.windows import inputs
 
 
+@declare_parameters
 class PatchClassifier(ClassifierMixin, BaseEstimator):
     """Classifier of small images that show one thing each, such as faces or parts.  [P9 Sec 9.12.1]
 
@@ -77,18 +79,10 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
         page="patches",
     )
 
-    def __init__(
-        self,
-        size: tuple[int, int] = (60, 60),
-        *,
-        features: Any = None,
-        classifier: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.size = size
-        self.features = features
-        self.classifier = classifier
-        self.random_state = random_state
+    size: tuple[int, int] = field(default=(60, 60), kw_only=False)
+    features: Any = None
+    classifier: Any = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the classes.

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, compilation, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.vision import contours, masks
 
 _NEAREST, _FURTHEST = 0.125, 2.0  # radii of the inmost and outmost ring, in median distances
@@ -60,6 +61,7 @@ def describe_points(points: ArrayLike, n_radii: int = 5, n_angles: int = 12) -> 
     return contexts
 
 
+@declare_parameters
 class ShapeContexts(TransformerMixin, BaseEstimator):
     """Histograms of the shape contexts of masks over a codebook of typical ones.
 
@@ -96,22 +98,12 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
     ((6, 20), np.float64(1.0))
     """
 
-    def __init__(
-        self,
-        n_codes: int = 100,
-        *,
-        n_points: int = 200,
-        n_radii: int = 5,
-        n_angles: int = 12,
-        softness: float = 1.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_codes = n_codes
-        self.n_points = n_points
-        self.n_radii = n_radii
-        self.n_angles = n_angles
-        self.softness = softness
-        self.random_state = random_state
+    n_codes: int = field(default=100, kw_only=False)
+    n_points: int = 200
+    n_radii: int = 5
+    n_angles: int = 12
+    softness: float = 1.0
+    random_state: Any = 0
 
     def fit(self, X: Iterable[Any], y: Any = None) -> Self:
         """Learn the codes.

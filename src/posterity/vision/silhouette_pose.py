@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import masks
 from posterity.vision.occupancy import measure_occupancy
@@ -34,6 +35,7 @@ _ROWS_OF_EXPERT = 10  # at least, on average
 _MOST_SCORED = 2000  # held-out rows by which choices are made
 
 
+@declare_parameters
 class SilhouettePose(BaseEstimator):
     """Pose of a person from a silhouette, with all poses that it may show.
 
@@ -115,33 +117,20 @@ class SilhouettePose(BaseEstimator):
         page="silhouettes",
     )
 
-    experts_: PoseExperts
-    contexts_: ShapeContexts | None
-    motion_scale_: float | None
-    video_sharpness_: float | None
+    experts_: PoseExperts = field(init=False)
+    contexts_: ShapeContexts | None = field(init=False)
+    motion_scale_: float | None = field(init=False)
+    video_sharpness_: float | None = field(init=False)
 
-    def __init__(
-        self,
-        n_experts: int = 24,
-        *,
-        n_columns: int = 200,
-        n_components: int = 40,
-        contexts: ShapeContexts | None = None,
-        grid_shape: tuple[int, int] = (24, 16),
-        pseudo_count: float = 1e-4,
-        shrinkage: float = 0.1,
-        penalty: float = 0.1,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_experts = n_experts
-        self.n_columns = n_columns
-        self.n_components = n_components
-        self.contexts = contexts
-        self.grid_shape = grid_shape
-        self.pseudo_count = pseudo_count
-        self.shrinkage = shrinkage
-        self.penalty = penalty
-        self.random_state = random_state
+    n_experts: int = field(default=24, kw_only=False)
+    n_columns: int = 200
+    n_components: int = 40
+    contexts: ShapeContexts | None = None
+    grid_shape: tuple[int, int] = (24, 16)
+    pseudo_count: float = 1e-4
+    shrinkage: float = 0.1
+    penalty: float = 0.1
+    random_state: Any = 0
 
     def fit(
         self,

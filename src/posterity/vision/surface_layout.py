@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import base, images, interpolation
 from posterity.vision.labelled_pictures import LabelledPictures
@@ -31,6 +32,7 @@ _HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows 
 _LEAF_PRECISION = 0.1  # in images, whose segments are correlated: few of them are independent
 
 
+@declare_parameters
 class SurfaceLayout(base.PixelClassifier):
     """Classifier of the surfaces of a scene, with a probability for every pixel.
 
@@ -107,30 +109,18 @@ class SurfaceLayout(base.PixelClassifier):
         page="surfaces",
     )
 
-    merging_: SegmentMerging
-    label_model_: trees.BoostedTreesClassifier
-    homogeneity_model_: trees.BoostedTreesClassifier | None
+    merging_: SegmentMerging = field(init=False)
+    label_model_: trees.BoostedTreesClassifier = field(init=False)
+    homogeneity_model_: trees.BoostedTreesClassifier | None = field(init=False)
 
-    def __init__(
-        self,
-        segmentations: Sequence[tuple[str, float]] = SEGMENTATIONS,
-        *,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        max_features: int | float | str | None = 0.15,
-        max_size: int = 320,
-        cv: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.segmentations = segmentations
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.max_size = max_size
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    segmentations: Sequence[tuple[str, float]] = field(default=SEGMENTATIONS, kw_only=False)
+    n_estimators: int = 100
+    max_depth: int = 6
+    max_features: int | float | str | None = 0.15
+    max_size: int = 320
+    cv: int = 5
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,

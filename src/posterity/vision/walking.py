@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
@@ -21,6 +22,7 @@ from posterity.vision.pose_modes import PoseModes
 _LEAST_FRAMES = 10
 
 
+@declare_parameters
 class WalkingModel(BaseEstimator):
     """Gaussian process latent variable model of poses and silhouettes of people who walk.
 
@@ -89,7 +91,7 @@ class WalkingModel(BaseEstimator):
         page="walking",
     )
 
-    _fitted: FittedWalk
+    _fitted: FittedWalk = field(init=False)
 
     embedding_ = models.FittedAttribute("process.X")
     kernel_ = models.FittedAttribute("process.kernel")
@@ -102,18 +104,10 @@ class WalkingModel(BaseEstimator):
     phase_ = models.FittedAttribute("gait.phase")
     period_ = models.FittedAttribute("gait.period")
 
-    def __init__(
-        self,
-        n_components: int = 4,
-        *,
-        mask_components: int = 20,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.mask_components = mask_components
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int = field(default=4, kw_only=False)
+    mask_components: int = 20
+    max_iter: int = 1000
+    random_state: Any = 0
 
     def fit(
         self,
