@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.vision import ShapeContexts, occupancy, shape_contexts
+from posterity.vision import ShapeContexts, masks, shape_contexts
 
 
 @pytest.fixture(scope="module")
@@ -89,5 +89,5 @@ def test_an_empty_mask_is_refused_by_its_number():
 def test_coarse_pictures_count_pixels_of_cells():
     mask = np.zeros((20, 20), dtype=bool)
     mask[4:16, 8:12] = True
-    picture = occupancy.measure_occupancy(mask, (3, 3)).reshape(3, 3)
+    picture = masks.measure_occupancy(mask, (3, 3)).reshape(3, 3)
     np.testing.assert_allclose(picture, [[0.0, 1.0, 0.0]] * 3)

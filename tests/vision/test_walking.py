@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import vision
-from posterity.vision import WalkingModel, fitted_walk, gait, mask_distances, principal_frame
+from posterity.vision import WalkingModel, fitted_walk, mask_distances
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
@@ -167,14 +167,14 @@ def test_samples_are_walks(data, model):
 
 def test_motions_that_do_not_repeat_have_no_cycle():
     t = np.linspace(0.0, 1.0, 20)
-    assert gait.Gait.from_frames(t, t, np.zeros(20, dtype=int)) is None
+    assert fitted_walk.Gait.from_frames(t, t, np.zeros(20, dtype=int)) is None
 
 
 def test_frames_are_restored_from_all_axes():
     rows = np.random.default_rng(0).normal(size=(9, 4))
-    frame = principal_frame.PrincipalFrame.from_rows(rows, most=4)
+    frame = fitted_walk.PrincipalFrame.from_rows(rows, most=4)
     np.testing.assert_allclose(frame.restore(frame.project(rows)), rows)
-    few = principal_frame.PrincipalFrame.from_rows(rows, most=2)
+    few = fitted_walk.PrincipalFrame.from_rows(rows, most=2)
     misfit = rows - few.restore(few.project(rows))
     np.testing.assert_allclose(few.residual_variance, np.mean(misfit**2, axis=0))
 

@@ -17,20 +17,10 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import (
-    calibration,
-    inputs,
-    opencv_xml,
-    pyramid,
-    searching,
-    single_view,
-    variations,
-)
-from posterity.vision.windows.background import Background
-from posterity.vision.windows.calibration import Calibration
-from posterity.vision.windows.grouping import Groups
+from posterity.vision.windows import grouping, inputs, opencv_xml, pyramid, samples, searching
+from posterity.vision.windows.grouping import Calibration, Groups
+from posterity.vision.windows.samples import Background, Inset, Variations
 from posterity.vision.windows.training import Round, TrainingOptions, WindowTraining, train_sum
-from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _PASTED = 3.0  # patches on a scene, on average
@@ -277,8 +267,8 @@ class WindowDetector(BaseEstimator):
         """
         check_is_fitted(self, "cascade_")
         frames = inputs.check_frames(image, self.channels)
-        if self.view_ is not None and not single_view.shows_view(frames[-1], self.view_):
-            callers.warn_caller(f"{single_view.NOTE} This image shows another view.")
+        if self.view_ is not None and not inputs.shows_view(frames[-1], self.view_):
+            callers.warn_caller(f"{inputs.NOTE} This image shows another view.")
         groups = self._search(frames, self.min_size if min_size is None else min_size)
         found = self.calibration_
         probability = (
@@ -308,7 +298,7 @@ class WindowDetector(BaseEstimator):
     @property
     def notes_(self) -> tuple[str, ...]:
         """Sentences about the limits of the detector."""
-        return () if self.view_ is None else (single_view.NOTE,)
+        return () if self.view_ is None else (inputs.NOTE,)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless the parts of a detector that was read from a file agree."""
@@ -321,7 +311,7 @@ class WindowDetector(BaseEstimator):
         agrees = cascade.shape == (planes, *self.window)
         validation.require(agrees, "the window of the detector is not that of its trees.")
         if vars(self).get("view_") is not None:
-            validation.require_array(self.view_, "view_", np.float64, single_view.SHAPE)
+            validation.require_array(self.view_, "view_", np.float64, inputs.SHAPE)
 
     def _search(self, frames: Pixels, min_size: float | None) -> Groups:
         return searching.find_boxes(
@@ -346,7 +336,7 @@ class WindowDetector(BaseEstimator):
     def _note_view(self, views: list[Pixels]) -> None:
         """Keep the view that all have in common, if any, and warn of it."""
         if self.calibration_ is not None:
-            self.view_ = single_view.find_shared_view([frames[-1] for frames in views])
+            self.view_ = inputs.find_shared_view([frames[-1] for frames in views])
         for note in self.notes_:
             callers.warn_caller(f"{note} For others, call calibrate with images of other places.")
 
@@ -356,16 +346,16 @@ class WindowDetector(BaseEstimator):
         """From held-out scenes as they are, or with patches pasted on them if they are empty."""
         if not any(len(b) for b in boxes):
             least = int(self.window[0] / Inset(*self.inset).height)
-            scenes = calibration.flip_scenes(scenes, mirror=self.mirror)
-            varied = variations.vary_patches(patches, Variations(mirror=self.mirror), rng)
-            scenes, boxes = calibration.paste_patches(scenes, varied, _PASTED, least, rng)
+            scenes = grouping.flip_scenes(scenes, mirror=self.mirror)
+            varied = samples.vary_patches(patches, Variations(mirror=self.mirror), rng)
+            scenes, boxes = grouping.paste_patches(scenes, varied, _PASTED, least, rng)
         try:
             self._calibrate(scenes, boxes)
-        except calibration.NoBoxError as error:
+        except grouping.NoBoxError as error:
             callers.warn_caller(f"{error} Boxes have no probability until then.")
 
     def _find_start(self, options: TrainingOptions) -> WindowTraining | None:
-        """What a fit with ``warm_start`` goes on from."""
+        """Return the training that a fit with ``warm_start`` goes on from."""
         cascade = getattr(self, "cascade_", None)
         if not self.warm_start or cascade is None:
             return None

@@ -1,4 +1,7 @@
-"""Banks of filters that describe the surroundings of a pixel: texture, colour and gradients."""
+"""Banks of filters that describe the surroundings of a pixel: texture, colour and gradients.
+
+Colours are lightness and two opponent axes (CIE L*a*b*): distances are about as large as seen.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,60 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from posterity.vision import lab
+from posterity.vision import images
+
+Planes = NDArray[np.float32]
+
+# Linear red, green and blue to X, Y, Z over those of white, D65.
+_TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+_TO_XYZ = (_TO_XYZ / _TO_XYZ.sum(axis=1, keepdims=True)).astype(np.float32)
+_DARK = (6.0 / 29.0) ** 3  # below, the cube root is replaced by a line
+_SLOPE, _OFFSET = (29.0 / 6.0) ** 2 / 3.0, 4.0 / 29.0
+
+
+def convert_to_lab(image: Any) -> Planes:
+    """L*, a* and b* of an image, (H, W, 3); L* lies between 0 and 100.
+
+    Parameters
+    ----------
+    image : array (H, W) or (H, W, 3)
+        Gray values, or red, green and blue in sRGB, as :func:`posterity.vision.to_color` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import filters
+    >>> filters.convert_to_lab(np.array([[[255, 0, 0], [128, 128, 128]]], dtype=np.uint8)).round(1)
+    array([[[53.2, 80.1, 67.2],
+            [53.6,  0. ,  0. ]]], dtype=float32)
+    """
+    linear = _LINEAR[images.to_color(image)]
+    ratios = linear @ _TO_XYZ.T
+    roots = np.where(ratios > _DARK, np.cbrt(ratios), _SLOPE * ratios + _OFFSET)
+    x, y, z = (roots[..., k] for k in range(3))
+    return np.stack([116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)], axis=-1).astype(
+        np.float32
+    )
+
+
+def _undo_gamma() -> Planes:
+    """Linear intensity of each byte of sRGB."""
+    value = np.arange(256) / 255.0
+    bright = ((value + 0.055) / 1.055) ** 2.4
+    return np.where(value > 0.04045, bright, value / 12.92).astype(np.float32)
+
+
+_LINEAR = _undo_gamma()
+
 
 Responses = NDArray[np.float32]
-"""What each pixel answers to each filter, (H, W, D)."""
+"""Answers of each pixel to each filter, (H, W, D)."""
 
 _COLOR_WIDTHS = (1.0, 2.0, 4.0)
 _LAPLACIAN_WIDTHS = (1.0, 2.0, 4.0, 8.0)
@@ -26,7 +79,7 @@ _CELL = 5.0  # pixels between the places at which gradients are looked at
 _CONTRAST = 2.0  # gradients of this many units of lightness a pixel count as much as they are
 
 
-def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_texture(planes: Planes, every: int = 1) -> Responses:
     """Responses to 17 filters: textures and colours at several scales.  [P9 9.12.3]
 
     Gaussians of 1, 2 and 4 pixels on L*, a* and b*; Laplacians of Gaussians of 1, 2, 4 and 8
@@ -67,13 +120,13 @@ def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
     return np.stack([response[::every, ::every] for response in found], axis=-1)
 
 
-def filter_color(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_color(planes: Planes, every: int = 1) -> Responses:
     """L*, a* and b* of slightly blurred images, (H / every, W / every, 3)."""
     blurred = [_blur(np.ascontiguousarray(planes[..., c]), _BLUR_OF_COLOR) for c in range(3)]
     return np.stack([plane[::every, ::every] for plane in blurred], axis=-1)
 
 
-def filter_gradients(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_gradients(planes: Planes, every: int = 1) -> Responses:
     """Directions of the gradients of L* at nine places around each pixel, 72 numbers.
 
     At each place, gradients are summed by direction in eight bins, weighted by a Gaussian; the 72

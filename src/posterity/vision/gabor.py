@@ -1,8 +1,4 @@
-"""Gabor features of patches: the energy of waves of several lengths and directions at places.
-
-All filters are applied only where their answer is read, so that they are one matrix, and the
-features of many patches one product.
-"""
+"""Small images of one size, and their answers to Gabor filters."""
 
 from __future__ import annotations
 
@@ -17,8 +13,53 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import validation
 from posterity.constructors import declare_parameters, field
-from posterity.vision import patches
+from posterity.vision import images, resizing
 from posterity.vision.integrals import Pixels
+
+
+def stack_gray_patches(X: Any, size: tuple[int, int] | None = None) -> Pixels:
+    """Return patches as gray values (N, H, W).
+
+    Parameters
+    ----------
+    X : array of shape (N, H, W) or (N, H, W, 3), or sequence of images
+        Images of bytes, or as :func:`posterity.vision.to_gray` takes them.
+    size : pair of int, optional
+        Height and width to which images are brought. None: they must have one size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import gabor
+    >>> gabor.stack_gray_patches([np.full((4, 6), 9, dtype=np.uint8)], (2, 2))
+    array([[[9, 9],
+            [9, 9]]], dtype=uint8)
+    """
+    if _are_stacked(X) and size in (None, X.shape[1:]):
+        return X
+    gray = [images.to_gray(image) for image in X]
+    if not gray:
+        raise ValueError("There are no patches; pass at least one image.")
+    if size is not None:
+        gray = [_resize(image, size) for image in gray]
+    for i, image in enumerate(gray):
+        if image.shape != gray[0].shape:
+            raise ValueError(
+                f"Patch {i} has {image.shape[0]} x {image.shape[1]} pixels, but patch 0 has "
+                f"{gray[0].shape[0]} x {gray[0].shape[1]}; bring all patches to one size."
+            )
+    return np.stack(gray)
+
+
+def _are_stacked(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 3 and len(X) > 0
+
+
+def _resize(image: Pixels, size: tuple[int, int]) -> Pixels:
+    if image.shape == size:
+        return image
+    return resizing.resize_by_area(np.ascontiguousarray(image), *size)
+
 
 _BANDWIDTH = 0.56  # standard deviation across the wave, in wavelengths: one octave
 _ELONGATION = np.sqrt(2.0)  # standard deviation along the wave's crests over that across
@@ -82,14 +123,14 @@ class Gabor(TransformerMixin, BaseEstimator):
         validation.check_count(self.n_orientations, "n_orientations")
         for grid in self.grids:
             validation.check_count(grid, "grids")
-        self.patch_shape_ = patches.stack_gray_patches(X).shape[1:]
+        self.patch_shape_ = stack_gray_patches(X).shape[1:]
         self.n_features_out_ = self.n_orientations * sum(grid**2 for grid in self.grids)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Compute the features of patches, one column per feature."""
         check_is_fitted(self)
-        pixels = patches.stack_gray_patches(X)
+        pixels = stack_gray_patches(X)
         if pixels.shape[1:] != self.patch_shape_:
             raise ValueError(
                 f"Patches have {pixels.shape[1]} x {pixels.shape[2]} pixels, but the features were "

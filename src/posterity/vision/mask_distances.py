@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from posterity.arrays import Array
-from posterity.vision.contours import Mask
-from posterity.vision.masks import list_masks
+from posterity.vision.masks import Mask, list_masks
 
 CELLS = (24, 18)
 """Rows and columns of the grid."""

@@ -13,7 +13,7 @@ from posterity import distributions, local
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.vision import patches
+from posterity.vision import gabor
 from posterity.vision.gabor import Gabor
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import inputs
@@ -127,7 +127,7 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
         return self.features_.transform(self._prepare_patches(X))
 
     def _prepare_patches(self, X: Any) -> Pixels:
-        return patches.stack_gray_patches(X, inputs.check_window(self.size))
+        return gabor.stack_gray_patches(X, inputs.check_window(self.size))
 
     def _default_classifier(self) -> local.StagewiseClassifier:
         """Units that are weak and many: single strong ones describe the noise of the patches."""

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, compilation, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.vision import contours, masks
+from posterity.vision import masks
 
 _NEAREST, _FURTHEST = 0.125, 2.0  # radii of the inmost and outmost ring, in median distances
 _MOST_CONTEXTS = 40_000  # from which codes are learned
@@ -150,7 +150,7 @@ class ShapeContexts(TransformerMixin, BaseEstimator):
         validation.require_positive(self.width_, "width_")
 
     def _describe(self, mask: Any) -> Array:
-        points = contours.sample_contour(
+        points = masks.sample_contour(
             mask, validation.check_count(self.n_points, "n_points", least=8)
         )
         return np.sqrt(describe_points(points, self.n_radii, self.n_angles))

@@ -18,10 +18,9 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import masks
-from posterity.vision.occupancy import measure_occupancy
-from posterity.vision.pose_chains import measure_bend, measure_speeds
+from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
-from posterity.vision.pose_mixtures import PoseMixture
+from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
 from posterity.vision.pose_modes import PoseModes
 from posterity.vision.shape_contexts import ShapeContexts
 

@@ -13,12 +13,16 @@ from posterity import arrays, trees, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.vision import base, images, interpolation
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision import base, images, picture_grids
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.segments import segment_rows, segmentations, segmented_image
-from posterity.vision.segments.merging import HeldOutImage, SegmentMerging, judge_pixels
 from posterity.vision.segments.segment_rows import LabelledSegments
-from posterity.vision.segments.segmented_image import SegmentedImage
+from posterity.vision.segments.segmented_image import (
+    HeldOutImage,
+    SegmentedImage,
+    SegmentMerging,
+    judge_pixels,
+)
 
 SEGMENTATIONS = (
     ("felzenszwalb", 100),
@@ -251,4 +255,4 @@ def _resize_map(merged: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[
     rows, columns = (
         (np.arange(shape[k]) + 0.5) * merged.shape[k] / shape[k] - 0.5 for k in range(2)
     )
-    return interpolation.interpolate_map(merged, rows, columns)
+    return picture_grids.interpolate_map(merged, rows, columns)

@@ -17,9 +17,9 @@ from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
 from posterity.trees.boosting.fresh import FreshRules
 from posterity.trees.boosting.grown import TreeRules
-from posterity.vision import base, images, pixel_boosting, pixel_rows
+from posterity.vision import base, images, pixel_boosting
 from posterity.vision.base import Map
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.random_field import RandomField
 from posterity.vision.random_field_learning import LabelledField, learn_random_field
 from posterity.vision.texton_bank import EVERY, DescribedPicture, TextonBank
@@ -190,10 +190,10 @@ class TextonSegmenter(base.PixelClassifier):
         pictures = LabelledPictures.check(X, y, void)
         rules, n_folds = self._build_rules(), validation.check_count(self.cv, "cv", least=2)
         most = validation.check_count(self.pixels_per_image, "pixels_per_image")
-        folds = pixel_rows.deal_images(len(pictures), groups, n_folds, rng)
+        folds = pixel_boosting.deal_images(len(pictures), groups, n_folds, rng)
         bank = self._learn_bank(pictures, rng)
         weak = TextonRectangles(bank.n_textons, max(self.reach // self.cell, 1))
-        classes, rows = pixel_rows.collect_pixels(bank, pictures, folds, most, rng)
+        classes, rows = pixel_boosting.collect_pixels(bank, pictures, folds, most, rng)
         found = pixel_boosting.boost_pixels(
             weak, rows, rules, self.n_iter_no_change, rng, self.n_jobs
         )

@@ -14,8 +14,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
-from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
-from posterity.vision.gait import Gait
+from posterity.vision.fitted_walk import FittedWalk, Gait, LatentView, fit_walk, list_modes
 from posterity.vision.mask_distances import measure_masks
 from posterity.vision.pose_modes import PoseModes
 

@@ -15,7 +15,7 @@ from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.vision.commands import box_images, models, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest
-from posterity.vision.windows import calibration
+from posterity.vision.windows import grouping
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ class _Found:
 
 @dataclass(frozen=True, eq=False)
 class _Scores:
-    """What was measured on all images."""
+    """Scores on all images."""
 
     curve: vision.displays.DetectionCurveDisplay
     reliability: displays.ReliabilityDisplay | None
@@ -112,7 +112,7 @@ class _BoxComparison:
         except MemoryError:
             return f"{image.name} is too large for the memory."
         rank = found.score
-        right = calibration.match_boxes(found.boxes, rank, read.boxes, self.overlap)
+        right = grouping.match_boxes(found.boxes, rank, read.boxes, self.overlap)
         return _Found(found.probability, rank, right, len(read.boxes))
 
 

@@ -12,7 +12,7 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import base
-from posterity.vision.commands import class_lists, models, picture_tasks, pictures, results
+from posterity.vision.commands import label_images, models, picture_tasks, pictures, results
 from posterity.vision.commands.app import PixelRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally
 from posterity.vision.commands.pictures import Picture
@@ -85,7 +85,7 @@ class LabelTask(PictureTask):
         shown = numbers[numbers < len(colors)]
         colors[shown] = vision.choose_colors(len(shown))
         if self.request.classes is not None:
-            listed = class_lists.read_class_list(Path(self.request.classes))
+            listed = label_images.read_class_list(Path(self.request.classes))
             for k, color in listed.colors.items():
                 colors[min(k, len(colors) - 1)] = color
         return colors

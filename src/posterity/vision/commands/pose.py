@@ -11,13 +11,13 @@ import typer
 from posterity import displays, files, vision
 from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
-from posterity.vision import PoseModes, bodies, contours, masks
+from posterity.vision import PoseModes, bodies, masks
 from posterity.vision.commands import models, picture_tasks, pictures, results
 from posterity.vision.commands.app import PoseRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
-from posterity.vision.contours import Mask
+from posterity.vision.masks import Mask
 
 JOINTS = Kind(
     "joints", ("joint", "x", "y", "z", "x_low", "x_high", "y_low", "y_high", "z_low", "z_high")
@@ -60,7 +60,7 @@ class PoseTask(PictureTask):
             )
 
     def list_pictures(self) -> Iterator[Picture]:
-        """Yield masks."""
+        """Yield masks of figures."""
         read = functools.partial(vision.read_mask, most_pixels=_MOST_PIXELS)
         work = pictures.list_files(self.request.inputs, read, vision.list_images)
         return pictures.name_drawings(work, (".png",))
@@ -80,7 +80,7 @@ class PoseTask(PictureTask):
             if place := self.find_place("draw", picture):
                 draw_modes(place, mask, every, k)
             about = {
-                "regions": contours.find_largest_region(mask)[1],
+                "regions": masks.find_largest_region(mask)[1],
                 "modes": [
                     {"probability": round(float(p), 4), "joints": np.round(pose, 3).tolist()}
                     for p, pose in zip(probability, poses, strict=True)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from posterity import progress, tables, vision
 from posterity.cli import outcome
-from posterity.vision import patches
+from posterity.vision import gabor
 from posterity.vision.commands import results
 from posterity.vision.integrals import Pixels
 
@@ -66,7 +66,7 @@ def read_patches(folder: str, size: tuple[int, int]) -> LabelledPatches:
     for one in classes:
 
         def read(path: Path) -> Pixels:
-            return patches.stack_gray_patches([vision.read_image(path)], size)[0]
+            return gabor.stack_gray_patches([vision.read_image(path)], size)[0]
 
         paths = list(vision.list_images(one))
         for patch in found.work.read_all(read, paths, f"Reading {one.name}"):

@@ -20,7 +20,7 @@ STDOUT = "-"
 
 @dataclass(frozen=True)
 class Kind:
-    """What is found in pictures: the word for it, and the columns of a table of them."""
+    """Kind of things that are found in pictures: their name, and the columns of a table of them."""
 
     key: str  # empty: JSON has only what is about each picture
     columns: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Kind:
 
 
 class Findings(Protocol):
-    """What was found in a picture, one dictionary for each."""
+    """Things that were found in a picture, one dictionary for each."""
 
     def __len__(self) -> int:
         """Return how much was found."""
@@ -39,7 +39,7 @@ class Findings(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PictureResult:
-    """What was found in a picture, or why it could not be read."""
+    """Findings in a picture, or why it could not be read."""
 
     name: str
     found: Findings | None

@@ -1,4 +1,4 @@
-"""What every pixel of an image shows: colour, texture, and how it differs from above and below."""
+"""Colour and texture of every pixel of an image, and how it differs from above and below."""
 
 from __future__ import annotations
 

@@ -11,28 +11,24 @@ from posterity.cli import outputs
 from posterity.cli.voice import OutputPrinter, command_name
 from posterity.vision.commands import models
 from posterity.vision.commands.demo import (
-    body_parts,
-    motion,
+    detectors,
     patches,
+    people,
     pixels,
-    pose,
-    tracks,
-    walking,
-    windows,
 )
 from posterity.vision.commands.demo.demonstration import Demonstration
 from posterity.vision.commands.training_requests import DemoRequest
 
 SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
-    windows.show_discs,
-    motion.show_walkers,
+    detectors.show_discs,
+    detectors.show_walkers,
     patches.show_faces,
-    body_parts.show_bodies,
-    pose.show_silhouettes,
-    walking.show_walk,
+    people.show_bodies,
+    people.show_silhouettes,
+    people.show_walk,
     pixels.show_landscapes,
     pixels.show_streets,
-    tracks.show_ball,
+    detectors.show_ball,
 )
 """The systems, in the order of the page."""
 
