@@ -204,8 +204,8 @@ def test_it_is_an_estimator(model):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda p, m: (p[:5], m[:5]), "at least 10 frames"),
-        (lambda p, m: (p, m[:-1]), "poses, but"),
+        (lambda p, m: (p[:5], m[:5]), "too few to learn from: 10 at least"),
+        (lambda p, m: (p, m[:-1]), "11 silhouettes, but 12 poses"),
         (lambda p, m: (p[:, :, :2], m), r"shape \(N, J, 3\)"),
         (lambda p, m: (np.zeros_like(p), m), "All poses are the same"),
     ],

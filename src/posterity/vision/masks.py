@@ -283,22 +283,28 @@ def list_masks(masks: Any) -> Iterator[Mask]:
         yield check_mask(mask, f"Mask {number}")
 
 
-def check_figure(mask: Mask, name: str) -> Mask:
-    """Refuse a figure that is too small to have a shape.
+def read_figure(path: str | os.PathLike[str], *, most_pixels: int = images.MOST_PIXELS) -> Mask:
+    """Read a mask as :func:`read_mask` does, and refuse a figure that is too small for a shape.
 
     Examples
     --------
+    >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> check_figure(np.ones((9, 20), dtype=bool), "a.png")
-    Traceback (most recent call last):
-        ...
-    posterity.vision.images.ImageError: a.png shows a figure of 9 pixels in height: 20 are needed.
+    >>> from posterity.vision import masks, write_image
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "small.png"
+    >>> write_image(place, np.eye(9, dtype=np.uint8) * np.uint8(255))
+    >>> try:
+    ...     masks.read_figure(place)
+    ... except masks.ImageError as error:
+    ...     print(str(error).rpartition("/")[2])
+    small.png shows a figure of 9 pixels in height: 20 are needed.
     """
+    mask = read_mask(path, most_pixels=most_pixels)
     region, _ = find_largest_region(mask)
     height = int(np.ptp(np.flatnonzero(region.any(axis=1)))) + 1
     if height < _LEAST_HEIGHT:
         raise ImageError(
-            f"{name} shows a figure of {height} pixels in height: {_LEAST_HEIGHT} are needed."
+            f"{path} shows a figure of {height} pixels in height: {_LEAST_HEIGHT} are needed."
         )
     return mask
 

@@ -21,7 +21,7 @@ from posterity.vision import masks
 from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
 from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
-from posterity.vision.pose_modes import PoseModes
+from posterity.vision.pose_modes import PoseModes, check_poses
 from posterity.vision.shape_contexts import ShapeContexts
 
 _FOLDS = 5
@@ -155,11 +155,10 @@ class SilhouettePose(BaseEstimator):
             the step is the most frequent one. None: all rows follow each other.
         """
         rng = arrays.generator(self.random_state)
-        poses, self.target_shape_ = _check_poses(y)
+        checked = check_poses(y, len(X), least=_LEAST_ROWS)
+        poses, self.target_shape_ = checked.reshape(len(checked), -1), checked.shape[1:]
         self._learn_contexts(X, rng)
         features = self._describe(X)
-        if len(features) != len(poses):
-            raise ValueError(f"There are {len(features)} silhouettes, but {len(poses)} poses.")
         codes = _check_groups(groups, len(poses))
         data = _Rows(features, poses, _find_successors(times, codes, len(poses)), codes)
         self._choose(list(self._hold_out(data, rng)), data)
@@ -319,20 +318,6 @@ def _score(
     some = slice(None, None, -(-len(truth) // _MOST_SCORED))
     scale, score = PoseMixture.join(mixtures)[some].learn_scale(truth[some], growth)
     return score, scale
-
-
-def _check_poses(y: ArrayLike) -> tuple[Array, tuple[int, ...]]:
-    poses = np.asarray(y, dtype=np.float64)
-    if poses.ndim < 2 or poses[0].size == 0:
-        raise ValueError(f"Poses must have a row each, not the shape {poses.shape}.")
-    if not np.isfinite(poses).all():
-        row = int(np.flatnonzero(~np.isfinite(poses.reshape(len(poses), -1)).all(axis=1))[0])
-        raise ValueError(f"The pose in row {row} has a number that is not finite.")
-    if len(poses) < _LEAST_ROWS:
-        raise ValueError(
-            f"{len(poses)} rows are too few to learn poses from: {_LEAST_ROWS} at least."
-        )
-    return poses.reshape(len(poses), -1), poses.shape[1:]
 
 
 def _check_groups(groups: ArrayLike | None, n: int) -> NDArray[np.intp] | None:

@@ -13,8 +13,9 @@ from posterity import arrays, trees, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.vision import base, images, picture_grids
+from posterity.vision import base, images
 from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.picture_grids import PictureGrids
 from posterity.vision.segments import segment_rows, segmentations, segmented_image
 from posterity.vision.segments.segment_rows import LabelledSegments
 from posterity.vision.segments.segmented_image import (
@@ -187,7 +188,10 @@ class SurfaceLayout(base.PixelClassifier):
         pixels = images.load_image(image, "color")
         kinds = segmentations.check_segmentations(self.segmentations)
         described = segmented_image.describe_image(pixels, kinds, self.max_size)
-        return _resize_map(self.merge_segments(described), pixels.shape)
+        merged = self.merge_segments(described)
+        height, width = pixels.shape[:2]
+        grids = PictureGrids((height, width), merged.shape[:2], every=1, cell=1)
+        return grids.spread_samples(merged)
 
     def merge_segments(self, found: SegmentedImage) -> NDArray[np.float32]:
         """Merge the probabilities of segments that are described already, (h, w, C)."""
@@ -246,13 +250,3 @@ class SurfaceLayout(base.PixelClassifier):
             n_jobs=self.n_jobs,
             random_state=int(rng.integers(2**31)),
         )
-
-
-def _resize_map(merged: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Interpolate probabilities linearly at the pixels of the image as it was given."""
-    if merged.shape[:2] == shape[:2]:
-        return merged
-    rows, columns = (
-        (np.arange(shape[k]) + 0.5) * merged.shape[k] / shape[k] - 0.5 for k in range(2)
-    )
-    return picture_grids.interpolate_map(merged, rows, columns)

@@ -16,7 +16,7 @@ from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, Gait, LatentView, fit_walk, list_modes
 from posterity.vision.mask_distances import measure_masks
-from posterity.vision.pose_modes import PoseModes
+from posterity.vision.pose_modes import PoseModes, check_poses
 
 _LEAST_FRAMES = 10
 
@@ -130,9 +130,8 @@ class WalkingModel(BaseEstimator):
         times : array-like of shape (N,), optional
             When each frame was seen. None: 0, 1, 2, ... within each motion.
         """
-        bodies, measured = _check_poses(y), measure_masks(X)
-        if len(measured) != len(bodies):
-            raise ValueError(f"There are {len(bodies)} poses, but {len(measured)} masks.")
+        measured = measure_masks(X)
+        bodies = _check_frames(y, len(measured))
         path = motion.check_path(kernels.RBF(), times, groups, len(bodies))
         assert path is not None
         most = validation.check_count(self.mask_components, "mask_components")
@@ -288,14 +287,10 @@ class WalkingModel(BaseEstimator):
         return self._fitted.gait
 
 
-def _check_poses(poses: ArrayLike) -> Array:
-    given = np.asarray(poses, dtype=np.float64)
-    if given.ndim != 3 or given.shape[2] != 3 or not np.isfinite(given).all():
-        raise ValueError(
-            f"poses must be finite numbers of the shape (N, J, 3), not of {given.shape}."
-        )
-    if len(given) < _LEAST_FRAMES:
-        raise ValueError(f"A fit needs at least {_LEAST_FRAMES} frames; there are {len(given)}.")
+def _check_frames(poses: ArrayLike, n_masks: int) -> Array:
+    given = check_poses(poses, n_masks, least=_LEAST_FRAMES)
+    if given.ndim != 3 or given.shape[2] != 3:
+        raise ValueError(f"poses must have the shape (N, J, 3), not {given.shape}.")
     if np.allclose(given, given[0]):
         raise ValueError("All poses are the same, so nothing can be learned of how they change.")
     return given

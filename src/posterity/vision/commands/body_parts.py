@@ -206,8 +206,7 @@ def draw_body_parts(
         for axes in (first, second, third):
             axes.set(**find_frame(depth))
             axes.spines[:].set_visible(False)
-        with files.replace_atomically(place) as file:
-            figure.savefig(file, format=place.suffix.removeprefix(".").lower(), dpi=100)
+        results.save_figure(place, figure, dpi=100)
 
 
 def shade(depth: Depth) -> NDArray[np.uint8]:

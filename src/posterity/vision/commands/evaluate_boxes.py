@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +15,13 @@ from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.vision.commands import box_images, models, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest
-from posterity.vision.windows import grouping
+from posterity.vision.displays.detection_curve import match_detections
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COUNTS = (0, 1, 10, 20, 50, 100, 200, 500, 1000)  # false positives in the table
 _BINS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Boxes of an image, and which of them are right."""
-
-    probability: Array
-    rank: Array
-    right: Any
-    n_objects: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +61,21 @@ def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     reader = box_images.LabelledReader(
         box_images.find_folder(boxes, request.images), detector.channels
     )
-    search = _BoxComparison(detector, reader, request.overlap)
+
+    def search(image: tables.LabelledImage) -> tuple[vision.Detections, Array] | None:
+        read = reader.read(image)
+        return None if read is None else (detector.detect(read.frames), read.boxes)
+
     with outcome.collect_warnings() as warned:
-        found, failed = scoring.compare_all(request, search, known, "Searching")
+        found, failed = scoring.compare_all(
+            request, search, known, "Searching", lambda one: one.name
+        )
     printer.say(*(f"Note: {sentence}" for sentence in warned))
-    if not sum(some.n_objects for some in found):
+    if not sum(len(objects) for _, objects in found):
         raise tables.TableError(
             f"{boxes}: no object can be looked for, because no image with a box was read."
         )
-    scores = _score(found)
+    scores = _score([some for some, _ in found], [objects for _, objects in found], request.overlap)
     answer = _describe(request, scores, failed)
     scoring.write_scores(request, answer, _tabulate_curve(scores), scores.draw)
     _print_scores(printer, scores)
@@ -93,47 +89,15 @@ def _require_boxes(request: EvaluateRequest) -> str:
     return request.boxes
 
 
-@dataclass(frozen=True)
-class _BoxComparison:
-    """Reads an image, searches it, and compares boxes; returns a sentence if it cannot be read."""
-
-    detector: vision.WindowDetector
-    reader: box_images.LabelledReader
-    overlap: float
-
-    def __call__(self, image: tables.LabelledImage) -> _Found | str | None:
-        try:
-            read = self.reader.read(image)
-            if read is None:
-                return None
-            found = self.detector.detect(read.frames)
-        except vision.ImageError as error:
-            return str(error)
-        except MemoryError:
-            return f"{image.name} is too large for the memory."
-        rank = found.score
-        right = grouping.match_boxes(found.boxes, rank, read.boxes, self.overlap)
-        return _Found(found.probability, rank, right, len(read.boxes))
-
-
-def _score(found: list[_Found]) -> _Scores:
+def _score(found: Sequence[vision.Detections], objects: Sequence[Array], overlap: float) -> _Scores:
+    curve = vision.displays.DetectionCurveDisplay.from_detections(found, objects, overlap=overlap)
     probability = np.concatenate([some.probability for some in found])
-    rank = np.concatenate([some.rank for some in found])
-    right = np.concatenate([some.right for some in found])
-    n_objects = sum(some.n_objects for some in found)
-    curve = vision.displays.DetectionCurveDisplay.from_predictions(
-        right, rank, n_objects=n_objects, n_images=len(found)
-    )
-    is_calibrated = len(rank) > 0 and not np.isnan(probability).any()
-    reliability = (
-        displays.ReliabilityDisplay.from_predictions(
-            right, probability, n_bins=_BINS, event="a right box"
-        )
-        if is_calibrated
-        else None
-    )
-    probable = probability >= 0.5
-    return _Scores(curve, reliability, int(right[probable].sum()), int((~right[probable]).sum()))
+    if not len(probability) or np.isnan(probability).any():
+        return _Scores(curve, None, 0, 0)
+    right, _ = match_detections(found, objects, overlap)
+    reliability = vision.displays.check_detections(found, objects, overlap=overlap, n_bins=_BINS)
+    probable = right[probability >= 0.5]
+    return _Scores(curve, reliability, int(probable.sum()), int((~probable).sum()))
 
 
 def _print_scores(printer: OutputPrinter, scores: _Scores) -> None:

@@ -219,7 +219,9 @@ def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) ->
     _compare_names(request, model, known)
     places = label_images.pair_places(str(request.images), str(request.labels))
     compare = _Comparison(model, LabelReader.from_classes(known, request.void))
-    counts, failed = scoring.compare_all(request, compare, places, "Labelling")
+    counts, failed = scoring.compare_all(
+        request, compare, places, "Labelling", lambda one: one.image
+    )
     if not counts:
         raise tables.TableError(
             f"No image of {request.images} has labels in {request.labels} to score."
@@ -249,23 +251,18 @@ def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Reads an image, labels it, and compares labels; returns a sentence if it cannot be read."""
+    """Reads an image, labels it, and compares labels."""
 
     model: PixelModel
     reader: LabelReader
 
-    def __call__(self, place: LabelledPlace) -> ClassCounts | str | None:
-        try:
-            _, image, labels = self.reader.read(place)
-            y = self._find_columns(place, labels)
-            is_known = labels != VOID
-            if not is_known.any():
-                return None
-            return ClassCounts.from_predictions(self.model.predict_proba(image)[is_known], y)
-        except vision.ImageError as error:
-            return str(error)
-        except MemoryError:
-            return f"{place.image} is too large for the memory."
+    def __call__(self, place: LabelledPlace) -> ClassCounts | None:
+        _, image, labels = self.reader.read(place)
+        y = self._find_columns(place, labels)
+        is_known = labels != VOID
+        if not is_known.any():
+            return None
+        return ClassCounts.from_predictions(self.model.predict_proba(image)[is_known], y)
 
     def _find_columns(self, place: LabelledPlace, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         """Places in ``classes_`` of the labels that are not void."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from posterity import displays, files, vision
+from posterity import displays, vision
 from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
@@ -61,13 +61,9 @@ class PoseTask(PictureTask):
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield masks of figures."""
-        read = functools.partial(vision.read_mask, most_pixels=_MOST_PIXELS)
+        read = functools.partial(masks.read_figure, most_pixels=_MOST_PIXELS)
         work = pictures.list_files(self.request.inputs, read, vision.list_images)
         return pictures.name_drawings(work, (".png",))
-
-    def read(self, picture: Picture) -> Mask:
-        """Read a mask, and refuse a figure that is too small."""
-        return masks.check_figure(picture.load(), picture.name)
 
     def work(self, batch: Sequence[tuple[Picture, Mask]]) -> Iterator[PictureResult]:
         """Find the poses of masks that were read together."""
@@ -175,8 +171,7 @@ def draw_modes(place: Path, mask: Mask, modes: PoseModes, frame: int) -> None:
         _plot_pose(axes[-1], poses[0], around[0], turn=90.0).set_title("First pose, turned")
         for ax in axes:
             ax.spines[:].set_visible(False)
-        with files.replace_atomically(place) as file:
-            figure.savefig(file, format=place.suffix.removeprefix(".").lower(), dpi=100)
+        results.save_figure(place, figure, dpi=100)
 
 
 def _plot_pose(ax, pose: Array, around: Array, turn: float = 0.0):  # type: ignore[no-untyped-def]

@@ -1,19 +1,24 @@
 """Write what is found picture by picture: JSON or CSV, to a file or to standard output."""
 
+from __future__ import annotations
+
 import contextlib
 import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import typer
 
 from posterity import files
 from posterity.cli import outputs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STDOUT = "-"
 
@@ -153,3 +158,18 @@ def make_printable(text: str) -> str:
     'a\\\\x1b[31m.png'
     """
     return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a table as CSV with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:
+    """Write a figure in the format that the name of the file says."""
+    with files.replace_atomically(path) as file:
+        figure.savefig(file, format=Path(path).suffix.lower().removeprefix("."), **options)

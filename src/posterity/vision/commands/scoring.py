@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from posterity import files, progress
+from posterity import files, progress, vision
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
 from posterity.vision.commands import models, picture_tasks, reading, results
@@ -65,9 +63,10 @@ def check_options(
 
 def compare_all(
     request: EvaluateRequest,
-    compare: Callable[[T], R | str | None],
+    compare: Callable[[T], R | None],
     items: Sequence[T],
     description: str,
+    name: Callable[[T], object],
 ) -> tuple[list[R], int]:
     """Compare what a model finds in images with what is known of them.
 
@@ -76,12 +75,14 @@ def compare_all(
     request : EvaluateRequest
         Has the number of threads.
     compare : callable
-        Returns what is found, None for an image that does not count, or a sentence for one
+        Returns what is found, or None for an image that does not count; raises ImageError for one
         that cannot be read.
     items : sequence
         Images.
     description : str
         What is done, for the progress bar.
+    name : callable
+        Returns the name of an image.
 
     Returns
     -------
@@ -92,7 +93,16 @@ def compare_all(
     """
     found: list[R] = []
     n_failed = 0
-    work = picture_tasks.map_in_order(compare, items, models.count_jobs(request.jobs))
+
+    def attempt(item: T) -> R | str | None:
+        try:
+            return compare(item)
+        except vision.ImageError as error:
+            return str(error)
+        except MemoryError:
+            return f"{name(item)} is too large for the memory."
+
+    work = picture_tasks.map_in_order(attempt, items, models.count_jobs(request.jobs))
     for result in progress.track(
         work, description=description, total=len(items), unit="images", size=lambda _: 1
     ):
@@ -125,11 +135,11 @@ def write_scores(
     """
     if request.out is not None:
         as_csv = results.find_format(request.out) == "csv"
-        text = _format_csv(*table) if as_csv else json.dumps(answer, indent=1)
+        text = results.format_csv(*table) if as_csv else json.dumps(answer, indent=1).encode()
         with files.replace_atomically(request.out) as file:
-            file.write(text.encode())
+            file.write(text)
     if request.draw is not None:
-        _save_figure(request.draw, draw)
+        _draw_scores(request.draw, draw)
 
 
 def conclude(request: EvaluateRequest, printer: OutputPrinter, answer: dict[str, Any]) -> None:
@@ -142,15 +152,7 @@ def conclude(request: EvaluateRequest, printer: OutputPrinter, answer: dict[str,
         raise typer.Exit(outcome.DATA)
 
 
-def _format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def _save_figure(path: str, draw: Callable[[Figure], None]) -> None:
+def _draw_scores(path: str, draw: Callable[[Figure], None]) -> None:
     from matplotlib.figure import Figure
 
     from posterity import displays
@@ -158,5 +160,4 @@ def _save_figure(path: str, draw: Callable[[Figure], None]) -> None:
     with displays.style():
         figure = Figure(figsize=(9.0, 4.2), layout="constrained")
         draw(figure)
-        with files.replace_atomically(path) as file:
-            figure.savefig(file, format=Path(path).suffix.lower().removeprefix("."))
+        results.save_figure(path, figure)

@@ -1,8 +1,6 @@
 """``posterity vision walk``: animate a walk, or the poses behind silhouettes."""
 
-import csv
 import functools
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,20 +97,15 @@ def _list_folder(folder: str) -> Iterator[Path]:
 
 def _read_mask(path: Path) -> NDArray[np.bool_]:
     try:
-        return masks.check_figure(vision.read_mask(path), str(path))
+        return masks.read_figure(path)
     except vision.ImageError as error:
         outcome.print_error(results.make_printable(str(error)))
         raise typer.Exit(outcome.DATA) from None
 
 
 def _write_table(out: str, walk: _Walk, names: tuple[str, ...]) -> None:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(_HEADS)
-    for row in _list_rows(walk, names):
-        table.writerow(row)
     with files.replace_atomically(out) as file:
-        file.write(text.getvalue().encode())
+        file.write(results.format_csv(_HEADS, _list_rows(walk, names)))
 
 
 def _list_rows(walk: _Walk, names: tuple[str, ...]) -> Iterator[tuple[object, ...]]:

@@ -122,7 +122,7 @@ class DetectionDisplay:
             Colour of the found boxes; the line is thinner where the probability is lower.
         """
         axes = axes_or_new(ax)
-        axes.imshow(self.image, cmap="gray", vmin=0, vmax=255)
+        draw_image(axes, self.image)
         known: dict[str, Any] = {"color": COLORS["sky"], "lw": 1.4, "ls": "--"}
         for k, box in enumerate(self.objects):
             axes.plot(*outline_box(box), label="known" if k == 0 else None, **known)
@@ -132,9 +132,15 @@ class DetectionDisplay:
             if not np.isnan(p):
                 left, top = box[0], box[1] - 1.5
                 axes.text(left, top, f"{p:.2f}", color=color, va="bottom", clip_on=True)
-        height, width = self.image.shape[:2]
-        axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
         return axes
+
+
+def draw_image(axes: Axes, image: NDArray[np.uint8]) -> None:
+    """Draw the whole image, to which the axes then keep."""
+    axes.imshow(image, cmap="gray", vmin=0, vmax=255)
+    height, width = image.shape[:2]
+    axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
+    axes.autoscale(False)
 
 
 def outline_box(box: Array) -> tuple[list[float], list[float]]:
@@ -233,15 +239,12 @@ class TrackDisplay:
             Axes to draw on. None: a new figure.
         """
         axes, found = axes_or_new(ax), self.found[place]
-        image = to_pixels(self.frames[place])
-        axes.imshow(image, cmap="gray", vmin=0, vmax=255)
+        draw_image(axes, to_pixels(self.frames[place]))
         if len(self.objects):
             axes.plot(*outline_box(self.objects[place]), color=COLORS["sky"], lw=1.2, ls="--")
         color = COLORS["amber"] if found.probability >= 0.5 else COLORS["orange"]
         axes.plot(*outline_box(found.box), color=color, lw=0.8 + 1.6 * found.probability)
         axes.plot(*(found.ellipse(self.coverage) - 0.5).T, color=color, lw=1.4)
-        height, width = image.shape[:2]
-        axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
         axes.set_title(f"{place}: {found.probability:.2f}", fontsize=10)
         return axes
 

@@ -16,6 +16,7 @@ from posterity.displays.style import COLORS, axes_or_new
 from posterity.linalg import eigen
 from posterity.vision import images
 from posterity.vision.bodies import BONES, Camera
+from posterity.vision.displays.boxes import draw_image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -167,8 +168,10 @@ class SkeletonDisplay:
             Entry of the legend.
         """
         axes = axes_or_new(ax)
-        if self.image is not None:
-            axes.imshow(self.image, cmap="gray", vmin=0, vmax=255)
+        if self.image is None:
+            _show_space(axes)
+        else:
+            draw_image(axes, self.image)
         places, known = self.project(turn=turn), self._find_known()
         sure = np.ones(len(places)) if self.probability is None else self.probability
         for a, b in self.bones:
@@ -181,7 +184,6 @@ class SkeletonDisplay:
         axes.scatter(places[known, 0], places[known, 1], s=sizes, linewidths=0.8, **shown)
         if show_probabilities and self.probability is not None:
             self._write_probabilities(axes, places)
-        self._frame(axes)
         return axes
 
     def _find_known(self) -> NDArray[np.bool_]:
@@ -215,15 +217,12 @@ class SkeletonDisplay:
             place = tuple(places[joint])
             axes.annotate(text, place, xytext=(4, 3), bbox=box, annotation_clip=True, **style)
 
-    def _frame(self, axes: Axes) -> None:
-        """Show the whole image, or space in metres with down below."""
-        if self.image is not None:
-            height, width = self.image.shape[:2]
-            axes.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5), xticks=[], yticks=[])
-            return
-        axes.set_aspect("equal")
-        if not axes.yaxis_inverted():
-            axes.invert_yaxis()
+
+def _show_space(axes: Axes) -> None:
+    """Show space in metres, with down below."""
+    axes.set_aspect("equal")
+    if not axes.yaxis_inverted():
+        axes.invert_yaxis()
 
 
 def _check_shape(values: ArrayLike | None, name: str, shape: tuple[int, ...]) -> Array | None:

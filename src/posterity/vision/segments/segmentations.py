@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
+from posterity.vision import images
 from posterity.vision.integrals import Pixels
 
 Labels = NDArray[np.int64]
@@ -44,7 +45,7 @@ def segment_image(image: Pixels, kind: str, size: float) -> Labels:
     >>> segmentations.segment_image(image, "felzenszwalb", 50)[0, [0, -1]]
     array([0, 1])
     """
-    segmentation = _import_segmentation()
+    segmentation = images.import_skimage("segmentation")
     if kind == "slic":
         labels = segmentation.slic(
             image, n_segments=int(size), compactness=_COMPACTNESS, start_label=0
@@ -67,16 +68,6 @@ def check_segmentations(kinds: Any) -> tuple[Segmentation, ...]:
             f"segmentations={kinds!r} must be pairs such as ('slic', 120) or ('felzenszwalb', 100)."
         )
     return checked
-
-
-def _import_segmentation() -> Any:
-    try:
-        from skimage import segmentation
-    except ImportError as error:
-        raise ImportError(
-            "Segments of images require scikit-image: pip install 'posterity[vision]'."
-        ) from error
-    return segmentation
 
 
 class SegmentSums:
