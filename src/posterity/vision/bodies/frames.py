@@ -180,9 +180,13 @@ def find_heading(skeleton: Skeleton, positions: Array) -> float:
     >>> round(find_heading(walk.motion.skeleton, walk.poses.positions[0]), 1)
     -0.2
     """
-    left, right = (skeleton.number_of(f"{side}UpLeg") for side in ("Left", "Right"))
-    across = positions[left] - positions[right]
+    left, right = positions[_find_hips(skeleton)]
+    across = left - right
     return float(np.arctan2(-across[2], across[0]))
+
+
+def _find_hips(skeleton: Skeleton) -> list[int]:
+    return [skeleton.number_of(f"{side}UpLeg") for side in ("Left", "Right")]
 
 
 _STATURE = 1.75  # metres: silhouettes do not tell size
@@ -265,9 +269,7 @@ class VideoSampler:
         poses, skeleton = recording.poses[::every][:frames], recording.motion.skeleton
         if mirror:
             poses = poses.mirror(skeleton)
-        left, right = (skeleton.number_of(f"{side}UpLeg") for side in ("Left", "Right"))
-        across = poses.positions[0, left] - poses.positions[0, right]
-        heading = float(np.arctan2(-across[2], across[0]))
+        heading = find_heading(skeleton, poses.positions[0])
         view = Viewpoint(
             np.deg2rad(rng.uniform(*self.turn)),
             rng.uniform(*self.distance),
@@ -276,7 +278,7 @@ class VideoSampler:
         )
         body = recording.body.resize(_STATURE, rng.uniform(*self.girth))
         centres, joints = body.place(poses)
-        hips = 0.5 * (poses.positions[:, left] + poses.positions[:, right]) * body.metres
+        hips = np.mean(poses.positions[:, _find_hips(skeleton)], axis=1) * body.metres
         radii, labels = body.radii[: centres.shape[1]], body.parts[: centres.shape[1]]
         masks, places = [], []
         for spheres, own, root in zip(centres, joints, hips, strict=True):

@@ -17,6 +17,7 @@ from posterity.vision.commands.app import TrackRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.integrals import Pixels
 
 Drawer: TypeAlias = Callable[[str, Any, vision.TrackedBox], None]
 _SIDES = ("x0", "y0", "x1", "y1")
@@ -149,30 +150,35 @@ def _make_row(found: vision.TrackedBox, *, read: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_drawer(draw: str | None) -> Iterator[Drawer]:
-    """Yield a function that draws a frame; an animation appears when the block succeeds."""
+    """Yield a function that draws a frame; an animation appears when the block succeeds.
+
+    A frame that cannot be read is drawn on the one before.
+    """
     if draw is None:
         yield lambda name, image, found: None
-    elif Path(draw).suffix.lower() == ".gif":
-        animation = _Animation()
-        yield animation.add
-        animation.write(draw)
-    else:
-        yield _FolderDrawer(Path(draw)).add
+        return
+    is_animation = Path(draw).suffix.lower() == ".gif"
+    frames, before = _Animation(), None
+
+    def add(name: str, image: Any, found: vision.TrackedBox) -> None:
+        nonlocal before
+        before = before if image is None else image
+        drawn = found.draw(before)
+        if is_animation:
+            frames.add(drawn)
+        else:
+            _write_frame(Path(draw) / name, drawn)
+
+    yield add
+    if is_animation:
+        frames.write(draw)
 
 
-class _FolderDrawer:
-    """Writes a file per frame; a frame that cannot be read is drawn on the one before."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._before = folder, None
-
-    def add(self, name: str, image: Any, found: vision.TrackedBox) -> None:
-        self._before = self._before if image is None else image
-        place = self._folder / name
-        if place.suffix.lower() not in pictures.SUFFIXES:
-            place = place.with_name(f"{place.name}.png")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        vision.write_image(place, found.draw(self._before))
+def _write_frame(place: Path, drawn: Pixels) -> None:
+    if place.suffix.lower() not in pictures.SUFFIXES:
+        place = place.with_name(f"{place.name}.png")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    vision.write_image(place, drawn)
 
 
 class _Animation:
@@ -181,19 +187,16 @@ class _Animation:
     def __init__(self) -> None:
         self._frames: list[Any] = []
         self._n_bytes = 0
-        self._before: Any = None
 
-    def add(self, name: str, image: Any, found: vision.TrackedBox) -> None:
+    def add(self, drawn: Pixels) -> None:
         from PIL import Image
 
-        self._before = self._before if image is None else image
-        drawn = found.draw(self._before)
         self._n_bytes += drawn.shape[0] * drawn.shape[1]
         if self._n_bytes > _MOST_BYTES:
             raise vision.ImageError(
                 f"The animation would have more than {_MOST_BYTES:,} pixels; draw to a folder."
             )
-        self._frames.append(Image.fromarray(np.asarray(drawn)).quantize(256))
+        self._frames.append(Image.fromarray(drawn).quantize(256))
 
     def write(self, path: str) -> None:
         if not self._frames:
