@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import vision
-from posterity.vision import WalkingModel, fitted_walk, mask_distances
+from posterity.vision import WalkingModel, fitted_walk, silhouettes
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
@@ -37,7 +37,7 @@ def test_measures_of_masks_do_not_depend_on_place_and_size(data):
     mask = data.masks[3]
     moved = np.pad(mask, ((7, 0), (30, 4)))
     large = np.kron(mask, np.ones((3, 3)))
-    one, other, third = mask_distances.measure_masks([mask, moved, large])
+    one, other, third = silhouettes.measure_masks([mask, moved, large])
     np.testing.assert_allclose(other, one, atol=1e-12)
     assert np.abs(third - one).mean() < 0.05 * np.abs(one).mean()
 
@@ -45,7 +45,7 @@ def test_measures_of_masks_do_not_depend_on_place_and_size(data):
 def test_measures_are_signed_distances_to_the_outline():
     mask = np.zeros((140, 200), dtype=bool)
     mask[10:130, 40:160] = True  # a square as high as wide
-    grid = mask_distances.measure_masks([mask])[0].reshape(mask_distances.CELLS)
+    grid = silhouettes.measure_masks([mask])[0].reshape(silhouettes.CELLS)
     assert grid[12, 9] == 1.0  # far inside
     assert grid[0, 9] < 0.0 < grid[2, 9]  # above the edge, and below it
     rows = (np.arange(24) + 0.5) / 24.0
@@ -65,12 +65,12 @@ def test_measures_are_signed_distances_to_the_outline():
 )
 def test_masks_without_a_person_are_refused(masks, words):
     with pytest.raises(ValueError, match=words):
-        mask_distances.measure_masks(masks)
+        silhouettes.measure_masks(masks)
 
 
 def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model):
     found = model.predict_modes(data.masks[unseen], times=data.times[unseen])
-    measured = mask_distances.measure_masks(data.masks)
+    measured = silhouettes.measure_masks(data.masks)
     distance = np.sum((measured[unseen][:, None] - measured[~unseen]) ** 2, axis=2)
     nearest = data.poses[~unseen][distance.argmin(axis=1)]
     truth = data.poses[unseen]

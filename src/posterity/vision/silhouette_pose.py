@@ -22,7 +22,7 @@ from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
 from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
 from posterity.vision.pose_modes import PoseModes, check_poses
-from posterity.vision.shape_contexts import ShapeContexts
+from posterity.vision.silhouettes import ShapeContexts
 
 _FOLDS = 5
 _BLOCKS = 40  # of frames that are held out together, where no groups are given

@@ -11,9 +11,8 @@ import typer
 from numpy.typing import NDArray
 
 from posterity import displays, files, vision
-from posterity.cli.voice import OutputPrinter
 from posterity.vision import bodies, depth_images
-from posterity.vision.commands import models, options, picture_tasks, pictures, results
+from posterity.vision.commands import models, options, pictures, results
 from posterity.vision.commands.app import BodyPartsRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
@@ -45,6 +44,7 @@ class BodyPartsTask(PictureTask):
     heads = ("image", "joint", "probability", "right, m", "down, m", "forward, m")
     n_words = 2
     further = "joints; --out joints.csv writes all."
+    command, next_out, next_drawing = "body-parts", "joints.json", "parts"
     request: BodyPartsRequest
 
     def check_request(self) -> None:
@@ -129,22 +129,13 @@ class BodyPartsTask(PictureTask):
         if self.request.model is None:
             yield _CARD
 
-    def suggest(self) -> tuple[str, ...]:
-        """Draw the parts, or write the joints to a file."""
-        further = ("--out", "joints.json")
-        if self.request.draw is None:
-            further = ("--draw", "parts.png" if self.request.is_single else "parts")
-        return ("body-parts", *self.request.list_words(), *further)
-
     def give(self, tally: Tally) -> dict[str, Any]:
         """Return the numbers of joints and pixels, and the share that is expected to be right."""
         joints, pixels, right = (tally.totals[name] for name in ("joints", "pixels", "right"))
         return {"joints": joints, "pixels": pixels, "expected_accuracy": right / max(pixels, 1)}
 
 
-def run(request: BodyPartsRequest, printer: OutputPrinter) -> None:
-    """Label all images, find joints, and count what cannot be read."""
-    picture_tasks.run_task(BodyPartsTask(request), printer)
+run = BodyPartsTask.run
 
 
 def _write_labels(place: Path, p: Any, depth: Depth) -> None:

@@ -7,9 +7,8 @@ import numpy as np
 
 from posterity import vision
 from posterity.arrays import Array
-from posterity.cli.voice import OutputPrinter
-from posterity.vision import gabor
-from posterity.vision.commands import models, picture_tasks, pictures, results
+from posterity.vision import patches
+from posterity.vision.commands import models, pictures, results
 from posterity.vision.commands.app import ClassifyPatchesRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
@@ -38,7 +37,7 @@ class ClassifyTask(PictureTask):
 
     def read(self, picture: Picture) -> Pixels:
         """Read an image at the size of patches."""
-        return gabor.stack_gray_patches([picture.load()], self.model.size)[0]
+        return patches.stack_gray_patches([picture.load()], self.model.size)[0]
 
     def work(self, batch: Sequence[tuple[Picture, Pixels]]) -> list[PictureResult]:
         """Return the probabilities of each picture's classes, the most probable first."""
@@ -73,6 +72,4 @@ class ClassifyTask(PictureTask):
         return {"classes": dict(tally.totals)}
 
 
-def run(request: ClassifyPatchesRequest, printer: OutputPrinter) -> None:
-    """Classify all images, and count what cannot be read."""
-    picture_tasks.run_task(ClassifyTask(request), printer)
+run = ClassifyTask.run

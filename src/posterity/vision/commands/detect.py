@@ -7,8 +7,7 @@ import typer
 
 from posterity import vision
 from posterity.cli import outcome
-from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, picture_tasks, pictures, results
+from posterity.vision.commands import models, pictures, results
 from posterity.vision.commands.app import DetectRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
@@ -25,6 +24,7 @@ class DetectTask(PictureTask):
     description, title = "Searching", "Boxes"
     heads = ("image", "probability", "left", "top", "right", "bottom")
     further = "boxes; --out boxes.csv writes all."
+    command, next_out = "detect", "boxes.json"
     request: DetectRequest
 
     def check_request(self) -> None:
@@ -99,15 +99,9 @@ class DetectTask(PictureTask):
         if not self.has_p:
             yield "This detector has no probabilities; boxes are ranked by their windows."
 
-    def suggest(self) -> tuple[str, ...]:
-        """Write the boxes to a file."""
-        return ("detect", *self.request.list_words(), "--out", "boxes.json")
-
     def give(self, tally: Tally) -> dict[str, Any]:
         """Return the numbers of boxes, and what the detector notes."""
         return {**super().give(tally), "notes": list(self.detector.notes_)}
 
 
-def run(request: DetectRequest, printer: OutputPrinter) -> None:
-    """Search all pictures, write what is found, and count what cannot be read."""
-    picture_tasks.run_task(DetectTask(request), printer)
+run = DetectTask.run

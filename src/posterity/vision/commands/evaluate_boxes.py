@@ -13,7 +13,7 @@ from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
-from posterity.vision.commands import box_images, models, scoring
+from posterity.vision.commands import models, reading, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest
 from posterity.vision.displays.detection_curve import match_detections
 
@@ -58,9 +58,7 @@ def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     boxes = _require_boxes(request)
     known = tables.read_boxes(boxes, label=request.label)
     detector = models.load_detector(request).set_params(n_jobs=1)
-    reader = box_images.LabelledReader(
-        box_images.find_folder(boxes, request.images), detector.channels
-    )
+    reader = reading.LabelledReader(reading.find_folder(boxes, request.images), detector.channels)
 
     def search(image: tables.LabelledImage) -> tuple[vision.Detections, Array] | None:
         read = reader.read(image)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from posterity import files, vision
 from posterity.arrays import Array
-from posterity.cli.voice import OutputPrinter
 from posterity.vision import base
-from posterity.vision.commands import label_images, models, picture_tasks, pictures, results
+from posterity.vision.commands import label_images, models, pictures, results
 from posterity.vision.commands.app import PixelRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally
 from posterity.vision.commands.pictures import Picture
@@ -113,9 +112,7 @@ class LabelTask(PictureTask):
         yield from ()
 
 
-def run(request: PixelRequest, printer: OutputPrinter) -> None:
-    """Label all pictures, write what was asked for, and count what cannot be read."""
-    picture_tasks.run_task(LabelTask(request), printer)
+run = LabelTask.run
 
 
 def measure_relative_entropy(p: Array) -> NDArray[np.float32]:

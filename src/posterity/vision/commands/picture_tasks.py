@@ -92,6 +92,8 @@ class PictureTask(ABC):
         Words for the files, and what happens where they cannot be read.
     found_key : str
         Name of the answers in JSON.
+    command, next_out, next_drawing
+        The command to run next, and files that it writes and draws; empty if there is none.
     batch_size : int or None
         Number of pictures that are worked on together; None: all.
     """
@@ -109,10 +111,18 @@ class PictureTask(ABC):
     files: ClassVar[tuple[str, str]] = ("image", "images")
     failing: ClassVar[str] = ""
     found_key: ClassVar[str] = "found"
+    command: ClassVar[str] = ""
+    next_out: ClassVar[str] = ""
+    next_drawing: ClassVar[str] = ""
     batch_size: int | None = 1
 
     def __init__(self, request: Any) -> None:
         self.request = request
+
+    @classmethod
+    def run(cls, request: Any, printer: OutputPrinter) -> None:
+        """Do what is asked for."""
+        run_task(cls(request), printer)
 
     @property
     def n_threads(self) -> int:
@@ -196,8 +206,14 @@ class PictureTask(ABC):
         """Yield sentences about all pictures."""
 
     def suggest(self) -> tuple[str, ...]:
-        """Return the words of the command to run next."""
-        return ()
+        """Return the words of the command to run next: it draws, or else writes the answers."""
+        if not self.next_out:
+            return ()
+        further = ("--out", self.next_out)
+        if self.next_drawing and self.request.draw is None:
+            suffix = ".png" if self.request.is_single else ""
+            further = ("--draw", f"{self.next_drawing}{suffix}")
+        return (self.command, *self.request.list_words(), *further)
 
     def give(self, tally: Tally) -> dict[str, Any]:
         """Return the totals under their names in JSON."""

@@ -12,7 +12,7 @@ from posterity import displays, vision
 from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
-from posterity.vision.commands import models, picture_tasks, pictures, results
+from posterity.vision.commands import models, pictures, results
 from posterity.vision.commands.app import PoseRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
@@ -40,6 +40,7 @@ class PoseTask(PictureTask):
     made = (PictureFile("draw", "Drawn"),)
     description, nouns = "Posing", ("mask", "masks")
     heads = ("joint", "right, m", "down, m", "forward, m")
+    command, next_out, next_drawing = "pose", "pose.json", "poses"
     request: PoseRequest
 
     def check_request(self) -> None:
@@ -121,17 +122,8 @@ class PoseTask(PictureTask):
         if self.request.model is None:
             yield _CARD
 
-    def suggest(self) -> tuple[str, ...]:
-        """Draw the poses, or write the joints to a file."""
-        further = ("--out", "pose.json")
-        if self.request.draw is None:
-            further = ("--draw", "pose.png" if self.request.is_single else "poses")
-        return ("pose", *self.request.list_words(), *further)
 
-
-def run(request: PoseRequest, printer: OutputPrinter) -> None:
-    """Find the poses of all masks, and count what cannot be read."""
-    picture_tasks.run_task(PoseTask(request), printer)
+run = PoseTask.run
 
 
 def list_joints(pose: Array, low: Array, high: Array) -> list[dict[str, Any]]:

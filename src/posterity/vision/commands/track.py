@@ -36,6 +36,7 @@ class TrackTask(PictureTask):
     title, found_key = "Track", "track"
     heads = ("image", "left", "top", "right", "bottom", "seen", "std x", "std y")
     shown, keeps_all = 12, True
+    command, next_out = "track", "track.csv"
     request: TrackRequest
 
     def check_request(self) -> None:
@@ -120,18 +121,12 @@ class TrackTask(PictureTask):
             f"{_SEEN} in {tally.totals['seen']:,}."
         )
 
-    def suggest(self) -> tuple[str, ...]:
-        """Write the track to a file."""
-        return ("track", *self.request.list_words(), "--out", "track.csv")
-
     def give(self, tally: Tally) -> dict[str, Any]:
         """Return the numbers of frames, and of those where the object is seen."""
         return {"frames": tally.n_pictures, "seen": tally.totals["seen"]}
 
 
-def run(request: TrackRequest, printer: OutputPrinter) -> None:
-    """Track the object, write the boxes, and count the frames that cannot be read."""
-    picture_tasks.run_task(TrackTask(request), printer)
+run = TrackTask.run
 
 
 def _make_row(found: vision.TrackedBox, *, read: bool) -> dict[str, Any]:

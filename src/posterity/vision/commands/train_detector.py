@@ -9,8 +9,8 @@ from posterity import persistence, tables, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import box_images, models, options, reading
-from posterity.vision.commands.box_images import TrainingImages
+from posterity.vision.commands import models, options, reading
+from posterity.vision.commands.reading import TrainingImages
 from posterity.vision.commands.training_requests import TrainDetectorRequest
 
 _MAY_DIFFER = ("n_estimators", "n_jobs", "warm_start", "prior")  # when a training goes on
@@ -97,16 +97,16 @@ def _start(request: TrainDetectorRequest, printer: OutputPrinter) -> vision.Wind
 
 
 def _read_images(request: TrainDetectorRequest, detector: vision.WindowDetector) -> TrainingImages:
-    size = box_images.find_patch_size(detector.window, detector.inset)
+    size = reading.find_patch_size(detector.window, detector.inset)
     if request.boxes is None:
-        return box_images.read_folders(str(request.patches), str(request.scenes), size)
+        return reading.read_folders(str(request.patches), str(request.scenes), size)
     known = tables.read_boxes(request.boxes, label=request.label)
-    reader = box_images.LabelledReader(
-        box_images.find_folder(request.boxes, request.images), request.channels
+    reader = reading.LabelledReader(
+        reading.find_folder(request.boxes, request.images), request.channels
     )
-    images = box_images.read_labelled(known, reader, size)
+    images = reading.read_labelled(known, reader, size)
     if request.scenes is not None:
-        box_images.read_scenes(request.scenes, images)
+        reading.read_scenes(request.scenes, images)
     return images
 
 
