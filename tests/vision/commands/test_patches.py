@@ -76,7 +76,9 @@ def test_images_are_classified_together_and_filters_are_built_once(folder, train
     monkeypatch.setattr(
         vision.PatchClassifier, "predict_proba", lambda m, X: sizes.append(len(X)) or classify(m, X)
     )
-    monkeypatch.setattr(patches, "_build_filter", lambda *place: built.append(place) or build(*place))
+    monkeypatch.setattr(
+        patches, "_build_filter", lambda *place: built.append(place) or build(*place)
+    )
     patches._build_bank.cache_clear()
     words = ["vision", "classify-patches", str(folder), "--model", str(trained[0]), "--json"]
     for _ in range(2):
