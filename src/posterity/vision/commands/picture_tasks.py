@@ -162,12 +162,16 @@ class PictureTask(ABC):
         return picture.load()
 
     def work(self, batch: Sequence[tuple[Picture, Any]]) -> Iterable[PictureResult]:
-        """Return the results of pictures that were read together, in their order."""
+        """Return the results of pictures that were read together, in their order.
+
+        A command overrides this, or ``work_on`` where pictures have nothing to do with each other.
+        """
         return [self.work_on(*one) for one in batch]
 
     def work_on(self, picture: Picture, content: Any) -> PictureResult:
         """Return the result of a picture."""
-        raise TypeError(f"{type(self).__name__} works on pictures together.")
+        (result,) = self.work([(picture, content)])
+        return result
 
     def find_all(self) -> Iterator[PictureResult]:
         """Yield the results of all pictures, in order."""
