@@ -13,7 +13,7 @@ from posterity.arrays import Array
 from posterity.vision import base
 from posterity.vision.commands import label_images, models, pictures, results
 from posterity.vision.commands.app import PixelRequest
-from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally
+from posterity.vision.commands.picture_tasks import PictureFile, PictureTask
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
 
@@ -49,6 +49,9 @@ class LabelTask(PictureTask):
         self.model = models.load_model(request.model, kind, "", advice)
         self.model.set_params(n_jobs=self.n_jobs)
         self.colors = self._choose_colors()
+        names = self.model.names_
+        self.few: tuple[str, ...] = names if len(names) <= _MOST_COLUMNS else ()
+        self.heads = ("image", *(self.few or ("most common classes",)), "entropy")
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield images in colour."""
@@ -89,27 +92,13 @@ class LabelTask(PictureTask):
                 colors[min(k, len(colors) - 1)] = color
         return colors
 
-    @property
-    def heads(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the columns: the classes, if they are few."""
-        return ("image", *(self._few or ("most common classes",)), "entropy")
-
-    @property
-    def _few(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = self.model.names_
-        return names if len(names) <= _MOST_COLUMNS else ()
-
     def list_rows(self, result: PictureResult) -> list[tuple[str, ...]]:
         """Return the row of an image: shares of classes, and entropy."""
         if result.error:
             return []
         shares, doubt = result.about["shares"], f"{result.about['entropy']:.2f}"
-        columns = [f"{shares[name]:.0%}" for name in self._few] or [_list_common_classes(shares)]
+        columns = [f"{shares[name]:.0%}" for name in self.few] or [_list_common_classes(shares)]
         return [(results.make_printable(result.name), *columns, doubt)]
-
-    def describe(self, tally: Tally) -> Iterator[str]:
-        """Yield nothing: the table tells all."""
-        yield from ()
 
 
 run = LabelTask.run

@@ -103,7 +103,7 @@ class PictureTask(ABC):
     description: ClassVar[str]
     nouns: ClassVar[tuple[str, str]] = ("image", "images")
     title: ClassVar[str]
-    heads: ClassVar[tuple[str, ...]]
+    heads: tuple[str, ...]
     n_words: ClassVar[int] = 1
     shown: ClassVar[int] = 20
     keeps_all: ClassVar[bool] = False
@@ -205,9 +205,9 @@ class PictureTask(ABC):
         if tally.n_rows > self.shown and self.further:
             printer.say(f"{tally.n_rows - self.shown:,} further {self.further}")
 
-    @abstractmethod
-    def describe(self, tally: Tally) -> Iterator[str]:
-        """Yield sentences about all pictures."""
+    def describe(self, tally: Tally) -> Iterable[str]:
+        """Return sentences about all pictures."""
+        return ()
 
     def suggest(self) -> tuple[str, ...]:
         """Return the words of the command to run next: it draws, or else writes the answers."""
