@@ -340,7 +340,7 @@ BAD = [
     (imports_upwards, "likelihoods/normal.py", "from posterity import LinearRegression"),
     (imports_upwards, "likelihoods/normal.py", "importlib.import_module('posterity.cli')"),
     (imports_upwards, "arrays.py", "from . import linalg"),
-    (imports_upwards, "vision/detector.py", "from posterity.vision.displays import track"),
+    (imports_upwards, "vision/detector.py", "from posterity.vision.displays import boxes"),
     (imports_upwards, "vision/detector.py", "from posterity import persistence"),
     (imports_upwards, "vision/displays/track.py", "from posterity.vision.commands import app"),
     (imports_the_household, "displays/grid.py", "from posterity import vision"),
