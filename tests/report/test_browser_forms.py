@@ -10,8 +10,8 @@ import pytest
 from report import panel_cases
 
 from posterity import classification, features, kernels, likelihoods, regression, tables
+from posterity.inference.process.latent import condensed
 from posterity.report import what_if
-from posterity.report.what_if import condensing
 
 CLOSE = 1e-6
 SUM = (
@@ -72,6 +72,16 @@ REGRESSORS = {
     ),
     "tree": regression.RandomTreeRegressor(random_state=0),
     "forest": regression.RandomForestRegressor(10, random_state=0),
+    "boosted trees": regression.BoostedTreesRegressor(10, cv=2, random_state=0),
+    "boosted normal": regression.BoostedTreesRegressor(
+        10, likelihood=likelihoods.Normal(), cv=2, random_state=0
+    ),
+    "boosted gamma": regression.BoostedTreesRegressor(
+        10, likelihood=likelihoods.Gamma(), cv=2, random_state=0
+    ),
+    "boosted, one spread": regression.BoostedTreesRegressor(
+        10, likelihood=likelihoods.StudentT(scale=0.5, degrees_of_freedom=5.0), cv=2, random_state=0
+    ),
 }
 CLASSIFIERS = {
     "logistic": classification.LogisticRegression(features=features.Heaviside(1)),
@@ -150,7 +160,7 @@ def test_probabilities_are_what_the_model_says(
 def test_few_rows_tell_what_many_say(
     n_classes: int, chromium: browser.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(condensing, "MOST_ROWS", 50)
+    monkeypatch.setattr(condensed, "MOST_PAGE_ROWS", 50)
     kind = classification.GaussianProcessClassifier if n_classes else None
     estimator = (kind or regression.GaussianProcessRegressor)(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0

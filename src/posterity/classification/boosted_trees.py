@@ -18,6 +18,7 @@ from posterity.classification.staged import StagedClassifier
 from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
+from posterity.page_forms import Form
 from posterity.trees.boosting import calibration, class_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 
@@ -216,6 +217,15 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
             yield self._answer(A, v)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        calibrated = {
+            "sharpness": self.calibration_.sharpness,
+            "variance_factor": self.calibration_.variance_factor,
+        }
+        sums = self.trees_.page_form(self.splits_.tested_columns())
+        return {"kind": "boosted_trees", **sums, **calibrated}
 
     def _answer(self, A: Array, v: Array) -> distributions.AveragedCategorical:
         """The distribution at sums of trees (n, L) of variance (n,)."""

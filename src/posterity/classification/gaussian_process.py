@@ -8,7 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, models
+from posterity import distributions, kernels, models, page_forms
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.classification.weight_model import check_choice
@@ -19,6 +19,7 @@ from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit, check_host
 from posterity.models.latent_process import LatentProcess
 from posterity.models.process_model import ProcessModel
+from posterity.page_forms import Form
 
 MEANS = ("constant", "zero")
 
@@ -186,6 +187,13 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._latent(X))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        answer = classes.form_classes(self)
+        return page_forms.form_average(
+            self.posterior_, lambda part: self._page_process(part, answer, 1.0)
+        )
 
     def _latent(self, X: Any) -> LatentMarginals:
         check_is_fitted(self)

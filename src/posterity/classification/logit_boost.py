@@ -20,6 +20,7 @@ from posterity.classification.staged import StagedClassifier
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.split_model import SplitModel
+from posterity.page_forms import Form
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
@@ -279,6 +280,10 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
         other._adopt(self.steps_.truncate(n_estimators), self.log_likelihoods_[: n_estimators + 1])
         return other
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return self.steps_.page_form(self.splits_.tested_columns())
 
     def _latents(self, X: Any) -> Array:
         """Latent values (n, 1) or (n, C)."""

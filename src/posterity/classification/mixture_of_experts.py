@@ -15,6 +15,7 @@ from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
 from posterity.models import FeatureModel, ModelCard
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -140,6 +141,10 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     def expert_proba(self, X: ArrayLike) -> Array:
         """Probability of each class according to each expert, (n, K, C)."""
         return self._answers(self._queries(X)).probabilities()
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return {"kind": "experts", **classes.form_experts(self)}
 
     def _search(self, Z: Array, y: Array, counts: Array) -> MixtureFit:
         standard = designs.Standardized.from_design(designs.Dense(Z), counts, offset=True)

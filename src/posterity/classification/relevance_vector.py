@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models
+from posterity import arrays, designs, distributions, kernels, likelihoods, models, page_forms
 from posterity.classification import classes
 from posterity.classification.base import (
     CLASS_DISTRIBUTION,
@@ -31,6 +31,7 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -295,3 +296,13 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         queries = self._check_queries(X)
         return classes.latent_normal(self._fitted.latent(queries))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.form_average(self.posterior_, self._page_part)
+
+    def _page_part(self, part: Any) -> Form:
+        """Return the form of one of the posteriors that are averaged."""
+        coef, intercept = part.original_units()
+        latent = page_forms.form_weights(coef.T, intercept, page_forms.find_form(part))
+        return page_forms.form_linear(self._page_columns(), latent, classes.form_classes(self))

@@ -22,6 +22,7 @@ from posterity.inference.sparse_bayes import (
 )
 from posterity.inference.weights import RowTargets
 from posterity.models import ModelCard
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -163,3 +164,10 @@ class SparseLogisticRegression(StreamedClassifier):
         """Only the columns that are kept are looked at."""
         posterior: SparsePosterior = self.posterior_
         return posterior.latent(Z[:, self.relevance_])
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]

@@ -7,13 +7,14 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from posterity import copies, distributions, models, validation
+from posterity import copies, distributions, models, page_forms, validation
 from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
 from posterity.inference.local import Stages
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
+from posterity.page_forms import Form
 
 
 class StagewiseClassifier(StagewiseModel, StagedClassifier):
@@ -128,6 +129,12 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for _, A in self._iterate_units(X):
             yield classes.predict_at_latents(A)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        return page_forms.form_linear(space, latent, classes.POINT_FORM)
 
     def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from posterity import page_forms
 from posterity.constructors import declare_parameters
 from posterity.models.fitted import FittedAttribute, is_fitted
 from posterity.models.kernel_model import KernelModel
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -34,3 +36,9 @@ class ProcessModel(KernelModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
+
+    def _page_process(self, part: Any, answer: Form, noise_variance: float) -> Form:
+        """Return the form of a process; the noise says which errors are too small to see."""
+        latent = page_forms.find_form(part, noise_variance)
+        note = latent.pop("note", "")
+        return {**page_forms.form_linear({"kind": "identity"}, latent, answer), "note": note}

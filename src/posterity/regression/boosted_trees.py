@@ -17,6 +17,7 @@ from posterity.models import ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
+from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.trees.boosting import number_training
@@ -285,6 +286,20 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first round, the second, and so on."""
         yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        tests = self.splits_.tested_columns()
+        spread = None if self.spread_trees_ is None else self.spread_trees_.page_form(tests)
+        location = self.trees_.page_form(tests)
+        notes = [form.pop("note", "") for form in (location, spread or {})]
+        return {
+            "kind": "boosted_numbers",
+            "location": location,
+            "spread": spread,
+            **self.noise_.page_form(spread is not None),
+            "note": next(filter(None, notes), ""),
+        }
 
     def _answer(
         self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float

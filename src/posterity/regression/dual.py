@@ -10,6 +10,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.models import ModelCard
+from posterity.page_forms import Form
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.posterior import PosteriorModel
@@ -119,3 +120,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
     ) -> distributions.Univariate:
         kind = PosteriorModel if self.prior == "normal" else FlatModel
         return kind._predict_from_features(self, Z, noise_variance)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return (PosteriorModel if self.prior == "normal" else FlatModel).page_form(self)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, linalg, models
+from posterity import arrays, distributions, kernels, linalg, models, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import FittedAttribute, ModelCard
@@ -21,6 +21,7 @@ from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
 from posterity.models.process_model import ProcessModel
+from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 from posterity.regression.kernel_model import KernelRegressor
@@ -282,6 +283,27 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         K = arrays.to_numpy(unfitted._bind_kernel().start(rows)(rows))
         prior = distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
         return prior.sample(n_samples, rng=rng)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        form_part = self._page_latent if hasattr(self, "likelihood_") else self._page_normal
+        return page_forms.form_average(self.posterior_, form_part)
+
+    def _page_normal(self, part: Any) -> Form:
+        """Return the form of a part with normal noise, in units of the targets."""
+        scale, noise = float(self.target_scale_[0]), float(self.noise_variance_)
+        if part is not self.posterior_:
+            noise *= part.noise_variance / self.posterior_.noise_variance
+        center = float(self.target_center_[0])
+        answer = page_forms.form_normal_noise(noise, scale=scale, center=center)
+        return self._page_process(part, answer, noise / scale**2)
+
+    def _page_latent(self, part: Any) -> Form:
+        """Return the form of a part with its likelihood."""
+        own = getattr(self.posterior_, "likelihoods", ())
+        parts = map(id, getattr(self.posterior_, "parts", ()))
+        likelihood = dict(zip(parts, own, strict=False)).get(id(part), self.likelihood_)
+        return self._page_process(part, page_forms.find_form(likelihood), 1.0)
 
     def _predict_mean(self, X: Any) -> Any:
         return self._return_to_device(self._get_fit().predict_mean(self._check_queries(X)), X)

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import copies, designs, distributions, likelihoods, models, validation
+from posterity import copies, designs, distributions, likelihoods, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import can_average, check_hyperparameters
+from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
@@ -136,6 +137,16 @@ class LikelihoodRegressor(models.WeightedModel, ExposedRegressor):
         """The latent value at each row of X."""
         f = self._latent(X)
         return distributions.Normal(f.mean[:, 0], np.sqrt(f.variance[:, 0]))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        posterior = page_forms.find_form(self.posterior_)
+        latent = page_forms.form_weights(self.coef_, self.intercept_, posterior)
+        space, each = self._page_columns(), self.likelihoods_ or ((self.likelihood_, 1.0),)
+        forms = [
+            page_forms.form_linear(space, latent, page_forms.find_form(one)) for one, _ in each
+        ]
+        return page_forms.form_mixture(forms, [weight for _, weight in each])
 
     def _weight_posterior(self) -> WeightedPosterior:
         return self.posterior_

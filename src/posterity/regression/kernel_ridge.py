@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, distributions, kernels, models, validation
+from posterity import arrays, copies, distributions, kernels, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
@@ -22,6 +22,7 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import ModelCard
+from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
 
@@ -191,6 +192,12 @@ class KernelRidgeRegression(KernelRegressor):
     def loo_predictions_(self) -> Array:
         """Each training row as predicted by the others, (N,) or (N, K)."""
         return self._per_row((self._Y - self._leave_one_out().residuals)[self._places])
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        latent = page_forms.form_weights(self.dual_coef_, self.intercept_)
+        noise = page_forms.form_normal_noise(self.noise_variance_)
+        return page_forms.form_linear(self.kernel_.form_columns(self.X_train_), latent, noise)
 
     def _choose_penalty(self, problem: KernelProblem) -> KernelRidgeFit:
         """The solution at the penalty of the least leave-one-out error."""

@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from posterity import arrays, callers, designs, distributions, models, optimize, validation
+from posterity import (
+    arrays,
+    callers,
+    designs,
+    distributions,
+    models,
+    optimize,
+    page_forms,
+    validation,
+)
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.penalized import (
@@ -17,6 +26,7 @@ from posterity.inference.penalized import (
     minimise_penalized_squares,
 )
 from posterity.models import ModelCard
+from posterity.page_forms import Form
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -132,6 +142,14 @@ class LqRegression(StreamedLinearModel):
     ) -> Self:
         """Add rows to those seen so far; for a loss power of 2 only, whose statistics merge."""
         return super().partial_fit(X, y, sample_weight, noise_variance)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        answer = {"kind": "general_normal", "scale": self.noise_scale_, "power": self.loss_power}
+        if self.loss_power == 2.0:
+            answer = page_forms.form_normal_noise(self.noise_variance_)
+        return page_forms.form_linear(self._page_columns(), latent, answer)
 
     def _start_fit(self, rows: FeatureRows) -> None:
         if self.penalty != 0.0:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models
+from posterity import arrays, designs, distributions, kernels, likelihoods, models, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.inference.sparse_bayes import (
@@ -19,6 +19,7 @@ from posterity.inference.sparse_bayes import (
     SparseProblem,
 )
 from posterity.models import FittedAttribute, ModelCard
+from posterity.page_forms import Form
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -342,6 +343,11 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         """
         rows, rng = self._check_queries(X), arrays.generator(random_state)
         return self._fitted.sample_functions(rows, n_samples, rng)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self.dual_coef_, self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
 
     def _predict_mean(self, X: Any) -> Array:
         return self._answer_like(X, self._fitted.predict_mean(self._check_queries(X)))

@@ -17,6 +17,7 @@ from posterity.inference.conjugate import (
 )
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 from posterity.regression.posterior import PosteriorModel
 from posterity.regression.streamed import StreamedLinearModel
 
@@ -87,6 +88,13 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     def has_ones(self) -> bool:
         """Whether the intercept is a weight like others, that of a last column of ones."""
         return self.fit_intercept and self.penalize_intercept
+
+    def _page_columns(self) -> Form:
+        columns = super()._page_columns()
+        return {"kind": "with_ones", "of": columns} if self.has_ones else columns
+
+    def _page_coef(self) -> Array:
+        return np.append(self.coef_, 0.0)[None] if self.has_ones else super()._page_coef()
 
     def _design_of(self, Z: Array) -> Array:
         return np.column_stack([Z, np.ones(len(Z))]) if self.has_ones else Z

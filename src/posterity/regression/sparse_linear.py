@@ -21,6 +21,7 @@ from posterity.inference.sparse_bayes import (
 from posterity.inference.weights import count_targets
 from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -282,6 +283,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
                 "sample_functions for the latent function."
             )
         return super().predict_cov(X)
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]
 
     predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
 

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, validation
+from posterity import distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.local import Stages, StagewiseStep
 from posterity.models import ModelCard
 from posterity.models.stagewise_model import StagewiseModel
+from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
 
@@ -183,6 +184,15 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         given = None if self.likelihood is None else getattr(self.likelihood, "noise_variance", 0.0)
         n_rows = self._stages.n_validated
         return n_rows if given is None and n_rows > 0.0 else np.inf
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
+        answer, nu = self.likelihood_.point_form(), self.noise_degrees_of_freedom
+        if np.isfinite(nu):
+            answer = {"kind": "student_t", "freedom": nu, "unit": 0.0, "noise": answer["noise"]}
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        return page_forms.form_linear(space, latent, answer)
 
     def _predict_at(self, likelihood: likelihoods.Likelihood, a: Array) -> distributions.Univariate:
         """The distribution at latent values: Student-t if normal noise is learned."""

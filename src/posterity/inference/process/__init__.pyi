@@ -3,7 +3,7 @@ from posterity.inference.process.inducing.bound import InducingPosterior, condit
 from posterity.inference.process.inducing.observed import HeldRows, ObservedRows
 from posterity.inference.process.inducing.partitions import PartitionedRows, select_present_rows
 from posterity.inference.process.inducing.search import maximise_inducing_bound
-from posterity.inference.process.latent.condensed import CondensedPosterior, ExactPosterior
+from posterity.inference.process.latent.condensed import CondensedPosterior
 from posterity.inference.process.latent.laplace import LaplaceEvidence, LaplacePosterior
 from posterity.inference.process.latent.projected import ProjectedPosterior, choose_points
 from posterity.inference.process.latent.propagation import PropagationEvidence, PropagationPosterior
@@ -31,7 +31,6 @@ from posterity.inference.search import draw_random_starts, maximise_evidence
 __all__ = [
     "CondensedPosterior",
     "Evidence",
-    "ExactPosterior",
     "HeldRows",
     "InducingPosterior",
     "LaplaceEvidence",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels, linalg
+from posterity import kernels, linalg, page_forms
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process.inducing import observed as inducing_observed
@@ -24,6 +24,7 @@ from posterity.inference.process.inducing import rows
 from posterity.inference.process.inducing.observed import ObservedRows
 from posterity.inference.process.inducing.rows import InducingNoise
 from posterity.inference.process.prior import ProcessPrior, share_covariance, share_variance
+from posterity.page_forms import Form
 
 
 def compute_bound(
@@ -144,6 +145,17 @@ class InducingPosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the process before it saw its rows."""
         return ProcessPrior(self.kernel, np.zeros(self.m.shape[1]), np.zeros(self.m.shape[1]))
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function."""
+        del noise_variance
+        return {
+            **self.kernel.form_columns(self.Z),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.L),
+            "mean": {"of": "projections", "weights": np.asarray(self.m[:, 0]), "shift": 0.0},
+            "second": {"lower": page_forms.flatten_triangle(self.L_B), "ones": False},
+        }
 
     def _latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
         xp = namespace(self.m)

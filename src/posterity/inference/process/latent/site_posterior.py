@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels, linalg
+from posterity import kernels, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.process import kernel_blocks
+from posterity.inference.process.latent import condensed
 from posterity.inference.process.latent.sites import Sites
 from posterity.inference.process.prior import ProcessPrior
+from posterity.page_forms import Form
 
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
 _QUERY_VALUES = 1 << 22  # cross-covariances held at a time while predicting: 32 MiB
@@ -60,6 +62,33 @@ class SitePosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the process before it saw its rows; its kernel includes the offset."""
         return ProcessPrior(self.kernel, np.array([self.shift]), np.zeros(1))
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function.
+
+        A process of many rows is approximated by few, with an error that is small beside the noise.
+        """
+        return condensed.form_exact_process(self, noise_variance)
+
+    def form_all_rows(self) -> Form:
+        """Return the form with the covariances of all rows."""
+        weights, shift = self.mean_weights()
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.sites.L),
+            "roots": self.sites.s,
+            "back": list(self.sites.T.T),
+            "mean": {"of": "covariances", "weights": weights, "shift": shift},
+        }
+
+    def mean_weights(self) -> tuple[Array, float]:
+        """Return the weights of the rows' covariances in the mean, and the constant added to it."""
+        return self.alpha, float(self.shift)
+
+    def reduction_matrix(self, k: Array) -> Array:
+        """Return the covariance (M, M) that the sites take away, given covariances k (N, M)."""
+        return self.sites.reduction_matrix(k)
 
     @functools.cached_property
     def _loss(self) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
 from posterity.inference.process import kernel_blocks
@@ -29,6 +29,7 @@ from posterity.inference.process.softmax.factors import (
 from posterity.inference.process.softmax.gradient import fill_gram, gradient
 from posterity.inference.process.softmax.modes import LatentDensity, Mode
 from posterity.inference.process.softmax.products import ProductSteps
+from posterity.page_forms import Form
 
 _QUERY_VALUES = 1 << 22  # held at a time while predicting: 32 MiB
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
@@ -141,6 +142,24 @@ class SoftmaxPosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the functions before they saw their rows."""
         return ProcessPrior(self.kernel, self.targets.shift, self.targets.offset_variance)
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function."""
+        del noise_variance
+        t, C = self.targets, len(self.D)
+        page_forms.check_size(
+            (C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes"
+        )
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "softmax_process",
+            "shift": t.shift.tolist(),
+            "offsets": t.offset_variance.tolist(),
+            "duals": list(self.b.T),
+            "roots": list(np.sqrt(self.D)),
+            "lowers": [page_forms.flatten_triangle(L.T) for L in self.L_classes],
+            "lower": page_forms.flatten_triangle(self.L),
+        }
 
     def _mean(self, k: Array) -> Array:
         """Mean (n, C) where the covariances with the rows are k (N, n)."""
