@@ -15,7 +15,7 @@ from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.classification.base import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
 from posterity.classification.staged import StagedClassifier
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
 from posterity.page_forms import Form
@@ -161,6 +161,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         inference="stagewise, cross-fitted and averaged",
         advice="the best probabilities of most tables",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 120, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+        ),
     )
 
     calibration_: calibration.ClassCalibration

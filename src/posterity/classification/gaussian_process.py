@@ -18,7 +18,7 @@ from posterity.models import ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit, check_host
 from posterity.models.latent_process import LatentProcess
-from posterity.models.process_model import ProcessModel
+from posterity.models.process_model import ProcessModel, describe_processes
 from posterity.page_forms import Form
 
 MEANS = ("constant", "zero")
@@ -130,6 +130,18 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         inference="expectation propagation, variational or Laplace, kernel by evidence",
         advice="a smooth decision boundary, uncertain away from the rows",
         page="classification",
+        candidates=describe_processes(
+            "C N^3 an iteration, or C N M^2 with M points",
+            many_rows=1_000,
+            many_settings={"inducing_points": 200},
+            places={
+                "linear-groups": (50, 1e5, 3e5),
+                "process": (200, 3e4, 3e5),
+                "process-ard": (210, 1e3, 3e5),
+                "process-time": (220, 1e3, 3e5),
+                "process-groups": (230, 3e4, 3e5),
+            },
+        ),
     )
 
     _fitted: LatentFit = field(init=False)

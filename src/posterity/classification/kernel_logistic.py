@@ -15,7 +15,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 
@@ -97,6 +97,16 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         inference="variational or Laplace, kernel by evidence",
         advice="a smooth decision boundary that keeps every row, in weight space",
         page="classification",
+        candidates=(
+            Member(
+                "kernel-logistic",
+                170,
+                "N^3 an iteration",
+                {"kernel": kernels.RBF().fixed()},
+                inference="variational or Laplace, prior variance by evidence",
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     posterior_: KernelWeights | PosteriorMixture = field(init=False)

@@ -16,7 +16,7 @@ from posterity.classification.weight_model import check_choice
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
-from posterity.models import FeatureModel, ModelCard
+from posterity.models import FeatureModel, Member, ModelCard
 from posterity.page_forms import Form
 
 TRAININGS = ("joint", "branchwise")
@@ -128,6 +128,9 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         inference="most probable weights",
         advice="regimes within regimes, and fast predictions",
         page="trees",
+        candidates=(
+            Member("logistic-tree", 150, "N D C an iteration", {"depth": 2, "n_restarts": 0}),
+        ),
     )
 
     tree_: SoftTree | HardTree = field(init=False)

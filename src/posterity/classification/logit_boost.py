@@ -18,7 +18,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.split_model import SplitModel
 from posterity.page_forms import Form
 from posterity.trees.boosting import rounds, training
@@ -144,6 +144,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         inference="stagewise, most probable",
         advice="a fast sum of steps; many columns",
         page="trees",
+        candidates=(Member("boosted", 110, "N D a round", {"n_estimators": 100}, usual_rows=1e5),),
     )
 
     validation_scores_: Array | None = field(init=False)

@@ -14,7 +14,7 @@ from posterity.classification.base import CLASS_DISTRIBUTION, Classifier
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.inference.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
-from posterity.models import FeatureModel, ModelCard
+from posterity.models import FeatureModel, Member, ModelCard
 from posterity.page_forms import Form
 
 
@@ -96,6 +96,15 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         inference="most probable weights",
         advice="two regimes, each with a linear boundary",
         page="classification",
+        candidates=(
+            Member(
+                "experts",
+                140,
+                "N D C an iteration",
+                {"n_restarts": 0},
+                usual_rows=2e5,
+            ),
+        ),
     )
 
     _mixture: ExpertMixture = field(init=False)

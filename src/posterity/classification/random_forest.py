@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees
 from posterity.classification.forest_model import ForestClassifier
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.split_model import BaggedModel
 from posterity.trees import forests
 
@@ -104,6 +104,16 @@ class RandomForestClassifier(BaggedModel, ForestClassifier):
         inference="bootstrap, averaged",
         advice="many rows, steps and thresholds",
         page="trees",
+        candidates=(
+            Member(
+                "forest",
+                80,
+                "N log N a tree",
+                {"n_estimators": 100, "n_jobs": -1},
+                usual_rows=1e6,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

@@ -29,7 +29,7 @@ from posterity.inference.sparse_bayes import (
     learn_proper_precisions,
 )
 from posterity.inference.weights import RowTargets, TalliedTargets
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 
@@ -153,6 +153,24 @@ class RelevanceVectorClassifier(models.RelevanceModel, Classifier):
         inference="variational or Laplace, precisions and kernel by evidence",
         advice="a smooth decision boundary that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                180,
+                "N^2 + N m^2, m rows kept",
+                {"kernel": kernels.RBF().fixed()},
+                inference="variational or Laplace, precisions by evidence",
+                usual_rows=2e3,
+                most_rows=5 * MOST_KERNEL_ROWS,
+            ),
+            Member(
+                "vectors-learned",
+                190,
+                "N^2 + N m^2 a kernel tried",
+                advice="the same, where the width of the kernel matters",
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -21,7 +21,7 @@ from posterity.inference.sparse_bayes import (
     choose_columns,
 )
 from posterity.inference.weights import RowTargets
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.page_forms import Form
 
 
@@ -114,6 +114,7 @@ class SparseLogisticRegression(StreamedClassifier):
         inference="variational or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(Member("sparse", 30, "N D m, m columns kept", usual_rows=1e5, on_dask=True),),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)

@@ -12,7 +12,7 @@ from posterity.classification import classes
 from posterity.classification.base import CLASS_DISTRIBUTION
 from posterity.classification.staged import StagedClassifier
 from posterity.inference.local import Stages
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.stagewise_model import StagewiseModel
 from posterity.page_forms import Form
 
@@ -97,6 +97,15 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         inference="stagewise, most probable",
         advice="a small, fast model of a curved boundary",
         page="trees",
+        candidates=(
+            Member(
+                "units",
+                130,
+                "N D a unit and iteration",
+                {"n_units": 10, "n_restarts": 0, "validation_fraction": 0.2},
+                usual_rows=2e5,
+            ),
+        ),
     )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import classification, distributions, regression, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
-from posterity.comparison.members import View
 from posterity.constructors import declare_parameters, field
+from posterity.models import View
 
 Estimators = tuple[tuple[str, Any], ...]
 

@@ -5,7 +5,16 @@ from posterity.models.candidate_rows import (
     PartitionRows,
     make_kernel_design,
 )
-from posterity.models.card import ModelCard
+from posterity.models.card import (
+    MOST_KERNEL_ROWS,
+    MOST_PAIR_COLUMNS,
+    Member,
+    ModelCard,
+    Role,
+    Size,
+    Target,
+    View,
+)
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.dual_model import DualModel
 from posterity.models.exposure import (
@@ -73,6 +82,8 @@ from posterity.models.weighed_model import WeightedModel
 from posterity.models.wrapped import predict_dist
 
 __all__ = [
+    "MOST_KERNEL_ROWS",
+    "MOST_PAIR_COLUMNS",
     "ArrayAnswer",
     "CandidatePool",
     "CentredColumns",
@@ -86,17 +97,22 @@ __all__ = [
     "GivenRows",
     "KernelFrame",
     "KernelModel",
+    "Member",
     "ModelCard",
     "PartitionQuestion",
     "PartitionRows",
     "PartitionedTraining",
     "Refusal",
     "RelevanceModel",
+    "Role",
+    "Size",
     "Source",
     "SplitModel",
     "StreamedRows",
+    "Target",
     "Training",
     "VectorFit",
+    "View",
     "WeightedModel",
     "add_exposure",
     "answer_lazily",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.models.boosted_rows import BoostedRows
 from posterity.models.query_rows import QueryRows
@@ -175,6 +175,18 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         inference="stagewise, cross-fitted and averaged",
         advice="the best predictions for most tables, with a spread for each row",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 170, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+            Member(
+                "boosted-counts",
+                180,
+                "N D a round and member",
+                {"likelihood": likelihoods.NegativeBinomial(), "n_jobs": -1},
+                likelihood="negative binomial: counts",
+                advice="counts of events, many rows",
+                target="counts",
+            ),
+        ),
     )
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it

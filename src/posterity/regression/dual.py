@@ -9,7 +9,7 @@ from posterity import designs, distributions, models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.inference.conjugate import ConjugatePosterior
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 from posterity.page_forms import Form
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
@@ -84,6 +84,7 @@ class DualLinearRegression(models.DualModel, PosteriorModel, FlatModel):
         inference="closed form",
         advice="more columns than rows; a known kernel; teaching",
         page="regression",
+        candidates=(Member("dual", 220, "N^2 D + N^3", most_rows=MOST_KERNEL_ROWS),),
     )
 
     def _start_fit(self, rows: FeatureRows) -> None:

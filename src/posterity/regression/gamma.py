@@ -10,7 +10,7 @@ from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.designs import Design
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.regression.generalized import LikelihoodRegressor
 
 
@@ -73,6 +73,7 @@ class GammaRegression(LikelihoodRegressor):
         inference="variational or Laplace, by evidence",
         advice="positive amounts whose scatter grows with their size",
         page="likelihoods",
+        candidates=(Member("gamma", 120, "N D^2 an iteration", target="positive", usual_rows=1e5),),
     )
 
     def _likelihood(self) -> likelihoods.Gamma:

@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, linalg, models, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.latent_fit import LatentFit
 from posterity.models.latent_process import LatentProcess, check_likelihood
 from posterity.models.normal_fit import NormalFit
 from posterity.models.normal_process import NormalProcess, count_shown_rows
 from posterity.models.partitioned_training import Rows
-from posterity.models.process_model import ProcessModel
+from posterity.models.process_model import ProcessModel, describe_processes
 from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.exposed import ExposedRegressor
@@ -163,6 +163,22 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         inference="closed form; for other likelihoods variational, propagation or Laplace",
         advice="a smooth function, with wide intervals away from the rows",
         page="gaussian_processes",
+        candidates=describe_processes(
+            "N^3 an iteration, or N M^2 with M points",
+            many_rows=1_500,
+            many_settings={"inducing_points": 200, "max_iter": 40},
+            places={
+                "linear-groups": (80, 1e5, 1e6),
+                "process": (240, 5e3, 1e5),
+                "process-ard": (250, 2e4, 1e5),
+                "process-time": (260, 5e3, 1e5),
+                "process-groups": (270, 3e4, 1e5),
+                "process-robust": (280, 0, MOST_KERNEL_ROWS),
+            },
+            inference="closed form, kernel by evidence",
+            likelihood="normal",
+            on_dask=True,
+        ),
     )
 
     noise_variance_ = FittedAttribute()

@@ -13,7 +13,7 @@ from posterity import copies, designs, distributions, likelihoods, models, page_
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.hyperparameters import can_average, check_hyperparameters
 from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
@@ -237,6 +237,28 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         inference="variational or Laplace, by evidence",
         advice="counts of events, or another likelihood",
         page="likelihoods",
+        candidates=(
+            Member(
+                "poisson",
+                130,
+                "N D^2 an iteration",
+                {"likelihood": likelihoods.Poisson()},
+                likelihood="Poisson: counts",
+                advice="counts of events",
+                target="counts",
+                usual_rows=1e7,
+                on_dask=True,
+            ),
+            Member(
+                "negative-binomial",
+                140,
+                "N D^2 an iteration",
+                {"likelihood": likelihoods.NegativeBinomial()},
+                likelihood="negative binomial: counts",
+                advice="counts that vary more than Poisson's",
+                target="counts",
+            ),
+        ),
     )
 
     def _likelihood(self) -> likelihoods.Likelihood:

@@ -21,7 +21,7 @@ from posterity.inference.conjugate import (
     reduce_kernel,
     solve_kernel_ridge,
 )
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
 from posterity.regression.kernel_model import KernelRegressor
@@ -111,6 +111,7 @@ class KernelRidgeRegression(KernelRegressor):
         inference="closed form, alpha by leave-one-out",
         advice="a smooth function, quickly, with a known kernel",
         page="kernels",
+        candidates=(Member("kernel-ridge", 230, "N^3", most_rows=MOST_KERNEL_ROWS),),
     )
 
     _loo: LeaveOneOut = field(init=False)

@@ -6,7 +6,7 @@ from posterity import designs
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.inference.conjugate import refine_least_squares
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.regression.flat import FlatModel
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
@@ -64,6 +64,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         inference="closed form",
         advice="many more rows than columns, or a textbook least-squares fit",
         page="regression",
+        candidates=(Member("least-squares", 20, "N D^2", on_dask=True),),
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:

@@ -25,7 +25,7 @@ from posterity.inference.penalized import (
     minimise_penalized,
     minimise_penalized_squares,
 )
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.page_forms import Form
 from posterity.regression.linear_model import FeatureRows
 from posterity.regression.streamed import StreamedLinearModel
@@ -130,6 +130,19 @@ class LqRegression(StreamedLinearModel):
         inference="point estimate",
         advice="the penalty is known: Lasso, median regression; otherwise sparse",
         page="regression",
+        candidates=(
+            Member("lasso", 40, "N D^2", on_dask=True),
+            Member(
+                "median",
+                150,
+                "N D^2 an iteration",
+                {"loss_power": 1.0},
+                likelihood="absolute error",
+                prior="absolute weight",
+                advice="the median instead of the mean",
+                most_rows=1e5,
+            ),
+        ),
     )
 
     @available_if(_statistics_merge)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.split_model import BaggedModel
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
@@ -62,6 +62,7 @@ feature_importances_
         inference="greedy, averaged",
         advice="predictions must be very fast",
         page="trees",
+        candidates=(Member("ferns", 200, "N a fern", {"n_estimators": 50}, on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

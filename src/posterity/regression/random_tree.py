@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees
 from posterity.constructors import declare_parameters
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.regression.forest_model import ForestRegressor
 from posterity.regression.random_forest import two_thirds_of_columns
 from posterity.trees import forests
@@ -69,6 +69,7 @@ class RandomTreeRegressor(ForestRegressor):
         inference="greedy, splits by evidence",
         advice="one tree that can be drawn",
         page="trees",
+        candidates=(Member("tree", 190, "N log N", on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

@@ -18,7 +18,7 @@ from posterity.inference.sparse_bayes import (
     SparsePosterior,
     SparseProblem,
 )
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, Member, ModelCard
 from posterity.page_forms import Form
 from posterity.regression import sparse_noise
 from posterity.regression.base import DISTRIBUTION
@@ -142,6 +142,15 @@ class RelevanceVectorRegressor(models.RelevanceModel, ExposedRegressor, KernelRe
         inference="closed form or Laplace, precisions and kernel by evidence",
         advice="a smooth function that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                290,
+                "N^2 + N m^2, m rows kept",
+                usual_rows=1e3,
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     noise_variance_ = FittedAttribute()

@@ -15,7 +15,7 @@ from posterity.inference.conjugate import (
     maximise_tied_variances,
     reduce_statistics,
 )
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 from posterity.regression.posterior import PosteriorModel
@@ -78,6 +78,7 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         inference="closed form",
         advice="the penalty is known",
         page="regression",
+        candidates=(Member("ridge", 30, "N D^2", on_dask=True),),
     )
 
     @property

@@ -7,7 +7,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import copies, designs, distributions, likelihoods, models, priors, validation
+from posterity import (
+    copies,
+    designs,
+    distributions,
+    features,
+    likelihoods,
+    models,
+    priors,
+    validation,
+)
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import ConjugatePosterior
@@ -19,7 +28,7 @@ from posterity.inference.sparse_bayes import (
     choose_columns,
 )
 from posterity.inference.weights import count_targets
-from posterity.models import ModelCard
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 from posterity.regression import sparse_noise
@@ -133,6 +142,21 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         inference="closed form or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(
+            Member("sparse", 50, "N D m, m columns kept", usual_rows=1e6, on_dask=True),
+            Member(
+                "sparse-quadratic",
+                100,
+                "N D^2 m, m products kept",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products, few kept",
+                advice="some columns interact, and you want to know which",
+                usual_rows=1e5,
+                usual_columns=40,
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)

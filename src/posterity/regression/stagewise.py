@@ -12,7 +12,7 @@ from posterity import distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.local import Stages, StagewiseStep
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.stagewise_model import StagewiseModel
 from posterity.page_forms import Form
 from posterity.regression.base import DISTRIBUTION
@@ -110,6 +110,17 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         inference="stagewise, most probable",
         advice="a small, fast model of a curved surface; any likelihood",
         page="trees",
+        candidates=(
+            Member(
+                "units",
+                210,
+                "N D a unit and iteration",
+                {"n_units": 10, "n_restarts": 0},
+                likelihood="normal",
+                advice="a small, fast model of a curved surface",
+                usual_rows=2e4,
+            ),
+        ),
     )
 
     likelihood_: likelihoods.Likelihood = field(init=False)
