@@ -6,7 +6,7 @@ from sklearn.linear_model import BayesianRidge
 from benchmarks import harness, scores
 from benchmarks.cases import Benchmark, Contender, Data, Size, Task
 from benchmarks.options import Options
-from posterity.regression import BayesianLinearRegression
+from posterity.linear import BayesianLinearRegression
 
 LIVE_WEIGHTS = 20
 NOISE = 0.5

@@ -28,7 +28,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 from scipy.spatial.distance import pdist
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import posterity
 from benchmarks import machine, report
@@ -101,9 +101,9 @@ def answer(name: str, data: Set, order: Array | None = None) -> dict[str, Array]
         data = data._replace(X=np.round(data.X), X_new=np.round(data.X_new))
     X, y, labels, X_new = data.permute_columns(order)
     model = build_model(name)
-    if name in BY_ROOM["classification"]:
+    if is_classifier(model):
         return {"probabilities": model.fit(X, labels).predict_proba(X_new)}
-    if name in BY_ROOM["regression"]:
+    if is_regressor(model):
         model.fit(X, transform_target(name, y))
         mean, std = model.predict(X_new, return_std=True)
         return {"means": mean, "deviations": std}

@@ -18,7 +18,7 @@ from sklearn import ensemble, model_selection
 
 from benchmarks.cases import Array
 from benchmarks.forest_models import SEED, threads
-from posterity import classification, distributions, regression
+from posterity import distributions, trees
 
 SPREAD_FOLDS = 5
 FEW_ROWS = 800  # of a table for NGBoost, which takes most of the time where there are more
@@ -170,10 +170,9 @@ def predict_natural(model: Any, X: Array) -> Any:
 
 
 def _ours(kind: str, categorical: Columns, **settings: Any) -> Any:
-    room = classification if kind.endswith("Classifier") else regression
     if categorical and kind.startswith("Boosted"):
         settings["categorical_features"] = categorical
-    return getattr(room, kind)(n_jobs=threads(), random_state=SEED, **settings)
+    return getattr(trees, kind)(n_jobs=threads(), random_state=SEED, **settings)
 
 
 def _cat(kind: str, categorical: Columns, **settings: Any) -> Any:

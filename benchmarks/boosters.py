@@ -11,7 +11,7 @@ from sklearn import ensemble
 from benchmarks import probabilities
 from benchmarks.cases import Contender
 from benchmarks.forest_models import SEED, pickle_size, threads
-from posterity.classification import LogitBoostClassifier
+from posterity.trees import LogitBoostClassifier
 
 ROUNDS = 200
 

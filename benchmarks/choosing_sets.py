@@ -14,7 +14,7 @@ from sklearn import datasets as peers
 
 from benchmarks import bananas
 from benchmarks.cases import Size
-from posterity import classification, datasets, tables
+from posterity import datasets, local, tables
 from posterity.arrays import Array
 
 SEED = 20
@@ -198,7 +198,7 @@ PROBLEMS = (
     Problem("counts", _NUMBER, "counts: Poisson()", counts),
     Problem(
         "configurations of words", _CLASS, _WORDS, configurations,
-        model=classification.DiscreteClassifier,
+        model=local.DiscreteClassifier,
     ),
     Problem("answers of yes and no", _CLASS, _WORDS, answers),
     Problem("two columns matter", _NUMBER, _MATTER, few_matter),

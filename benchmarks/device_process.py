@@ -19,8 +19,9 @@ import numpy as np
 import torch
 
 from posterity import kernels
-from posterity.inference.process import Evidence, Observations
-from posterity.regression.gaussian_process import GaussianProcessRegressor
+from posterity.inference.observations import Observations
+from posterity.process import Evidence
+from posterity.process.regressor import GaussianProcessRegressor
 
 SIZES = (2_000, 5_000, 10_000, 20_000, 40_000, 65_000, 100_000, 110_000, 120_000)
 PEER_SIZES = (2_000, 5_000, 10_000, 20_000, 30_000)

@@ -33,7 +33,7 @@ from benchmarks import few_rows_truths as truths
 from benchmarks.cases import Array
 from benchmarks.few_rows_truths import Drawn
 from benchmarks.options import Options
-from posterity import classification, distributions, kernels, likelihoods, regression
+from posterity import distributions, kernels, likelihoods, linear, local, process, sparse, trees
 from posterity.latent import GPLVM
 
 ROWS = (6, 10, 15, 30, 60)
@@ -94,42 +94,42 @@ def _rbf(columns: int) -> kernels.Kernel:
 
 def _process(columns: int) -> Case:
     name = f"GaussianProcessRegressor, {columns} column{'s' * (columns > 1)}"
-    make = regression.GaussianProcessRegressor
+    make = process.GaussianProcessRegressor
     return Case(name, lambda: make(_rbf(columns)), partial(truths.process, columns=columns))
 
 
 CASES = (
-    _case(regression.LinearRegression, partial(truths.linear, columns=3)),
-    _case(regression.BayesianLinearRegression, partial(truths.linear, columns=3)),
+    _case(linear.LinearRegression, partial(truths.linear, columns=3)),
+    _case(linear.BayesianLinearRegression, partial(truths.linear, columns=3)),
     Case(
         "BayesianLinearRegression, 10 columns",
-        regression.BayesianLinearRegression,
+        linear.BayesianLinearRegression,
         partial(truths.linear, columns=10),
     ),
-    _case(regression.DualLinearRegression, truths.dual),
-    _case(regression.SparseLinearRegression, truths.sparse),
-    _case(regression.RobustRegression, truths.robust),
-    _case(regression.GammaRegression, truths.gamma),
+    _case(linear.DualLinearRegression, truths.dual),
+    _case(sparse.SparseLinearRegression, truths.sparse),
+    _case(linear.RobustRegression, truths.robust),
+    _case(linear.GammaRegression, truths.gamma),
     Case(
         "GeneralizedLinearRegression, Poisson",
-        lambda: regression.GeneralizedLinearRegression(likelihoods.Poisson()),
+        lambda: linear.GeneralizedLinearRegression(likelihoods.Poisson()),
         truths.counts,
     ),
     _process(1),
     _process(2),
-    _case(regression.RelevanceVectorRegressor, truths.vectors),
-    _case(regression.StagewiseRegressor, truths.stages, random_state=0),
-    _case(regression.RandomTreeRegressor, truths.tree, random_state=0),
-    _case(regression.RandomForestRegressor, truths.tree, random_state=0),
+    _case(sparse.RelevanceVectorRegressor, truths.vectors),
+    _case(local.StagewiseRegressor, truths.stages, random_state=0),
+    _case(trees.RandomTreeRegressor, truths.tree, random_state=0),
+    _case(trees.RandomForestRegressor, truths.tree, random_state=0),
     Case("GPLVM.complete", lambda: Completion(GPLVM(1)), truths.latent),
-    _case(classification.BayesianLogisticRegression, truths.logistic),
-    _case(classification.KernelLogisticRegression, truths.kernel_logistic),
+    _case(linear.BayesianLogisticRegression, truths.logistic),
+    _case(process.KernelLogisticRegression, truths.kernel_logistic),
     Case(
         "GaussianProcessClassifier",
-        lambda: classification.GaussianProcessClassifier(_rbf(2)),
+        lambda: process.GaussianProcessClassifier(_rbf(2)),
         truths.process_classes,
     ),
-    _case(classification.RelevanceVectorClassifier, truths.vector_classes),
+    _case(sparse.RelevanceVectorClassifier, truths.vector_classes),
 )
 BY_NAME = {case.name: case for case in CASES}
 

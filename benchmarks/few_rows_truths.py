@@ -20,18 +20,18 @@ import numpy as np
 
 from benchmarks.cases import Array
 from posterity import distributions, kernels, likelihoods
-from posterity.classification import (
-    BayesianLogisticRegression,
-    GaussianProcessClassifier,
-    KernelLogisticRegression,
-)
-from posterity.regression import (
+from posterity.linear import (
     BayesianLinearRegression,
+    BayesianLogisticRegression,
     DualLinearRegression,
     GammaRegression,
-    GaussianProcessRegressor,
     GeneralizedLinearRegression,
     RobustRegression,
+)
+from posterity.process import (
+    GaussianProcessClassifier,
+    GaussianProcessRegressor,
+    KernelLogisticRegression,
 )
 
 NEW_ROWS = 20

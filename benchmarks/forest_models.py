@@ -16,8 +16,7 @@ from sklearn import ensemble
 from benchmarks import probabilities
 from benchmarks.cases import Array, Contender, Scores, predict_mean
 from posterity import distributions
-from posterity.classification import RandomForestClassifier
-from posterity.regression import RandomForestRegressor
+from posterity.trees import RandomForestClassifier, RandomForestRegressor
 
 TREES = 100
 ROUNDS = 100

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import bananas, gaussian_process, harness, probabilities, process_classifiers
 from benchmarks.cases import Benchmark, Contender, Size, Task
 from benchmarks.options import Options
-from posterity.classification import GaussianProcessClassifier
+from posterity.process import GaussianProcessClassifier
 
 
 def _contender(

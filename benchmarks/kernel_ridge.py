@@ -16,7 +16,7 @@ from benchmarks import friedman, harness, standardised
 from benchmarks.cases import Benchmark, Contender, Scores, Size, Task
 from benchmarks.options import Options
 from posterity import kernels
-from posterity.regression import KernelRidgeRegression
+from posterity.process import KernelRidgeRegression
 
 LENGTH_SCALE = 1.0
 PENALTY = 0.1

@@ -6,7 +6,7 @@ import sklearn.linear_model
 from benchmarks import harness, scores
 from benchmarks.cases import Array, Benchmark, Contender, Data, Prediction, Size, Task, predict_mean
 from benchmarks.options import Options
-from posterity.regression import LinearRegression
+from posterity.linear import LinearRegression
 
 NOISE = 0.5
 _REFINEMENTS = 5

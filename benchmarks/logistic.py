@@ -17,7 +17,7 @@ from scipy import special
 from benchmarks import harness, probabilities, worker
 from benchmarks.cases import Array, Benchmark, Contender, Data, Scores, Size, Task
 from benchmarks.options import Options
-from posterity.classification import LogisticRegression
+from posterity.linear import LogisticRegression
 
 TARGET = 1e-6
 TOLERANCES = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12)

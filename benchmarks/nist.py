@@ -23,7 +23,7 @@ from benchmarks.cases import Array
 from benchmarks.options import Options
 from benchmarks.scores import MOST_DIGITS, log_relative_error
 from posterity import features
-from posterity.regression import LinearRegression
+from posterity.linear import LinearRegression
 
 DATA_NAME = "shared/data/nist_strd/nist_strd_linear.json"
 DATA = Path(__file__).parents[2] / DATA_NAME

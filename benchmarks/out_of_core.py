@@ -22,7 +22,7 @@ from benchmarks import harness, machine, report
 from benchmarks.options import Options
 from benchmarks.worker import peak_mib
 from posterity.designs import Chunks
-from posterity.regression import BayesianLinearRegression
+from posterity.linear import BayesianLinearRegression
 
 TITLE = "Rows that never sit in memory at once"
 ROWS, COLUMNS, ROWS_OF_A_FILE = 10_000_000, 50, 500_000

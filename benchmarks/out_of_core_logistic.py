@@ -20,8 +20,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks import harness, machine, out_of_core, report
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity.classification import LogisticRegression
 from posterity.designs import Chunks
+from posterity.linear import LogisticRegression
 
 ROWS, COLUMNS, ROWS_OF_A_FILE = 10_000_000, 100, 500_000
 SAMPLE, QUERIES, SEED, STRENGTH = 100_000, 1_000, 0, 2.0

@@ -20,7 +20,8 @@ from benchmarks import bananas, exact_posteriors, machine, report
 from benchmarks.cases import Data, Size
 from benchmarks.options import Options
 from posterity import kernels
-from posterity.classification import BayesianLogisticRegression, GaussianProcessClassifier
+from posterity.linear import BayesianLogisticRegression
+from posterity.process import GaussianProcessClassifier
 
 TEST_ROWS, SEED = 200, 0
 LENGTH_SCALE = 0.7

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.cases import Array, Scores
 from posterity import kernels
-from posterity.classification import GaussianProcessClassifier
+from posterity.process import GaussianProcessClassifier
 
 
 def posterity(inference: str = "laplace", n_restarts: int = 2) -> GaussianProcessClassifier:

@@ -87,7 +87,8 @@ class Posterity(Process):
         return self.model.predict(X, return_std=True)
 
     def evaluation(self, X: Array, y: Array) -> Evaluation:
-        from posterity.inference.process import Evidence, Observations
+        from posterity.inference.observations import Observations
+        from posterity.process import Evidence
 
         evidence = Evidence(X, Observations.from_targets(y[:, None]))
         kernel, noise = self._kernel(X), self.given.noise_variance
@@ -98,7 +99,7 @@ class Posterity(Process):
 
     def _model(self, X: Array) -> Any:
         from posterity import kernels
-        from posterity.regression import GaussianProcessRegressor
+        from posterity.process import GaussianProcessRegressor
 
         if self.parameters is None:
             kernel = kernels.Scaled(kernels.RBF(ard=True))
@@ -117,7 +118,7 @@ class PosterityDefaults(Posterity):
     """GaussianProcessRegressor as it comes: kernel and mean are its own choice."""
 
     def _model(self, X: Array) -> Any:
-        from posterity.regression import GaussianProcessRegressor
+        from posterity.process import GaussianProcessRegressor
 
         return GaussianProcessRegressor()
 

@@ -18,13 +18,10 @@ import numpy as np
 from benchmarks import bayesian_linear, friedman, mixed_tables
 from benchmarks.cases import Array, Size, Task
 from posterity import tables
-from posterity.classification import BayesianLogisticRegression
-from posterity.regression import (
-    BayesianLinearRegression,
-    GaussianProcessRegressor,
-    RandomForestRegressor,
-    RelevanceVectorRegressor,
-)
+from posterity.linear import BayesianLinearRegression, BayesianLogisticRegression
+from posterity.process import GaussianProcessRegressor
+from posterity.sparse import RelevanceVectorRegressor
+from posterity.trees import RandomForestRegressor
 
 TREES = 100
 QUERIES = 50

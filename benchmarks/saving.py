@@ -13,7 +13,7 @@ from benchmarks import harness, saving_ways, worker
 from benchmarks.cases import Benchmark, Contender, Task
 from benchmarks.options import Options
 from benchmarks.saved_models import TASKS, Fitted, rows_inside
-from posterity.regression import LinearRegression
+from posterity.linear import LinearRegression
 
 
 def measure(task: Task, contender: Contender, folder: Path, threads: int | None) -> dict[str, Any]:

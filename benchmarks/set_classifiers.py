@@ -18,12 +18,8 @@ from sklearn.svm import SVC
 
 from benchmarks.cases import Scores
 from posterity import kernels
-from posterity.classification import (
-    BayesianLogisticRegression,
-    GaussianProcessClassifier,
-    KernelLogisticRegression,
-    LogisticRegression,
-)
+from posterity.linear import BayesianLogisticRegression, LogisticRegression
+from posterity.process import GaussianProcessClassifier, KernelLogisticRegression
 
 LEARNING_ROWS = 700
 

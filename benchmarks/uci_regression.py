@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import machine, report, scores
 from benchmarks.cases import Data
 from benchmarks.options import Options
-from posterity.regression import GaussianProcessRegressor
+from posterity.process import GaussianProcessRegressor
 
 FOLDER_NAME = "shared/data/uci_regression"
 FOLDER = Path(__file__).parents[2] / FOLDER_NAME

@@ -24,7 +24,7 @@ from benchmarks import machine, real_sets, report
 from benchmarks.cases import Array, Data
 from benchmarks.options import Options
 from posterity import RelevanceVectorRegressor, kernels
-from posterity.inference.sparse_bayes import process_lengths
+from posterity.sparse import process_lengths
 
 DRAWS = 3
 ROWS, NEW_ROWS, COLUMNS = (60, 120, 240), 1_000, (2, 4, 8, 12)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity import designs, priors
-from posterity.inference.sparse_bayes import fixed_point, laplace, normal, pairs, softmax
-from posterity.inference.sparse_bayes.engines import KernelEngine, LatentOutputs, NormalOutputs
-from posterity.inference.sparse_bayes.problem import SparseProblem
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import fixed_point, laplace, normal, pairs, softmax
+from posterity.sparse.engines import KernelEngine, LatentOutputs, NormalOutputs
+from posterity.sparse.problem import SparseProblem
 
 
 def _in_noise(select, tol, max_iter):

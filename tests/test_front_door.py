@@ -73,13 +73,12 @@ BayesianLinearRegression().fit(np.eye(3), [1.0, 2.0, 4.0])
     rooms = (
         "trees",
         "vision",
-        "inference.sparse_bayes",
-        "inference.local.experts",
-        "classification",
+        "sparse",
+        "local",
     )
     assert not {f"posterity.{room}" for room in rooms} & names
     assert not {"sklearn.neighbors", "sklearn.compose", "numba", "polars", "matplotlib"} & names
-    processes = [name for name in names if name.startswith("posterity.inference.process.")]
+    processes = [name for name in names if name.startswith("posterity.process.")]
     assert not [name for name in processes if "search" in name or "softmax" in name]
 
 

@@ -14,10 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import posterity
-from posterity import classification, comparison, latent, regression, vision
+from posterity import comparison, latent, linear, local, process, sparse, trees, vision
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {"classification": classification, "latent": latent, "regression": regression}
+ROOMS = {
+    "latent": latent,
+    "linear": linear,
+    "local": local,
+    "process": process,
+    "sparse": sparse,
+    "trees": trees,
+}
 GROUPS = {
     "regression": "Linear regression",
     "likelihoods": "Outliers, positive amounts and counts",

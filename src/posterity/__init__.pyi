@@ -21,24 +21,6 @@ from posterity import (
 from posterity.analysis import (
     compare,
 )
-from posterity.classification import (
-    BayesianLogisticRegression,
-    BoostedTreesClassifier,
-    DiscreteClassifier,
-    DualLogisticRegression,
-    GaussianProcessClassifier,
-    KernelLogisticRegression,
-    LogisticRegression,
-    LogisticTreeClassifier,
-    LogitBoostClassifier,
-    MixtureOfExpertsClassifier,
-    RandomFernClassifier,
-    RandomForestClassifier,
-    RandomTreeClassifier,
-    RelevanceVectorClassifier,
-    SparseLogisticRegression,
-    StagewiseClassifier,
-)
 from posterity.latent import (
     GPLVM,
     PCA,
@@ -47,6 +29,26 @@ from posterity.latent import (
     KernelPCA,
     Whitening,
 )
+from posterity.linear import (
+    BayesianLinearRegression,
+    BayesianLogisticRegression,
+    DualLinearRegression,
+    DualLogisticRegression,
+    GammaRegression,
+    GeneralizedLinearRegression,
+    LinearRegression,
+    LogisticRegression,
+    LqRegression,
+    RidgeRegression,
+    RobustRegression,
+)
+from posterity.local import (
+    DiscreteClassifier,
+    LogisticTreeClassifier,
+    MixtureOfExpertsClassifier,
+    StagewiseClassifier,
+    StagewiseRegressor,
+)
 from posterity.models import (
     predict_dist,
 )
@@ -54,24 +56,28 @@ from posterity.persistence import (
     load,
     save,
 )
-from posterity.regression import (
-    BayesianLinearRegression,
-    BoostedTreesRegressor,
-    DualLinearRegression,
-    GammaRegression,
+from posterity.process import (
+    GaussianProcessClassifier,
     GaussianProcessRegressor,
-    GeneralizedLinearRegression,
+    KernelLogisticRegression,
     KernelRidgeRegression,
-    LinearRegression,
-    LqRegression,
-    RandomFernRegressor,
-    RandomForestRegressor,
-    RandomTreeRegressor,
+)
+from posterity.sparse import (
+    RelevanceVectorClassifier,
     RelevanceVectorRegressor,
-    RidgeRegression,
-    RobustRegression,
     SparseLinearRegression,
-    StagewiseRegressor,
+    SparseLogisticRegression,
+)
+from posterity.trees import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
+    LogitBoostClassifier,
+    RandomFernClassifier,
+    RandomFernRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreeClassifier,
+    RandomTreeRegressor,
 )
 
 __all__ = [

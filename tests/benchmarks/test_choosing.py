@@ -12,7 +12,7 @@ from benchmarks.options import Options
 from support.for_each import for_each
 
 from posterity import comparison, tables
-from posterity.regression import RidgeRegression
+from posterity.linear import RidgeRegression
 
 PAGE = (Path(__file__).parents[2] / "docs" / "choosing.md").read_text("utf-8")
 FEW = ("linear", "sparse-quadratic")

@@ -10,7 +10,7 @@ from benchmarks.options import Options
 from sklearn.linear_model import LogisticRegression as Peer
 from support.for_each import for_each
 
-from posterity.classification import BayesianLogisticRegression
+from posterity.linear import BayesianLogisticRegression
 
 MODELS = (
     set_classifiers.Model("ours", BayesianLogisticRegression),

@@ -11,7 +11,7 @@ from benchmarks.cases import Size
 from benchmarks.options import Options
 from scipy import stats
 
-from posterity.inference.gplvm import terms
+from posterity.latent.gplvm import terms
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # few steps, and packages that are not ours
 needs_gpy = pytest.mark.skipif(util.find_spec("GPy") is None, reason="needs GPy")

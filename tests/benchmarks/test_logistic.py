@@ -13,7 +13,7 @@ from benchmarks.options import Options
 from scipy import optimize
 from support.for_each import for_each
 
-from posterity.classification import LogisticRegression
+from posterity.linear import LogisticRegression
 
 
 def data_of(classes, units=True):

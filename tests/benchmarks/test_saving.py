@@ -9,7 +9,7 @@ from benchmarks import mixed_tables, report, saved_models, saving
 from benchmarks.cases import Size
 
 from posterity import persistence, tables
-from posterity.regression import BayesianLinearRegression, LinearRegression
+from posterity.linear import BayesianLinearRegression, LinearRegression
 
 SMALL = {task.name: replace(task, size=Size(120, 4, 5)) for task in saving.BENCHMARK.tasks}
 every_task = pytest.mark.parametrize("task", SMALL.values(), ids=lambda task: task.name)

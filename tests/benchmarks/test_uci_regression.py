@@ -8,7 +8,7 @@ from benchmarks import report, scores, uci_regression
 from benchmarks.options import Options
 from support.for_each import for_each
 
-from posterity.regression import GaussianProcessRegressor
+from posterity.process import GaussianProcessRegressor
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from support.for_each import for_each
 
 import posterity
 from posterity import RelevanceVectorClassifier, kernels
-from posterity.inference.sparse_bayes import kernel_search
-from posterity.models import candidate_rows
+from posterity.sparse import candidate_rows, kernel_search
 
 KERNEL = kernels.RBF(1.0).fixed()
 AXIS = np.linspace(-2.0, 2.0, 5)

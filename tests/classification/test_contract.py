@@ -16,7 +16,7 @@ from support.estimator_checks import every_check_once
 from support.for_each import for_each
 
 import posterity
-from posterity import classification, distributions
+from posterity import distributions, models
 
 every_case = pytest.mark.parametrize("model", CASES, ids=IDS)
 # Budgets are small here, and some data separable.
@@ -31,7 +31,7 @@ def subclasses(cls):
 
 def test_every_public_classifier_is_in_the_table():
     public = {getattr(posterity, name) for name in posterity.__all__}
-    classifiers = {c for c in subclasses(classification.Classifier) if c in public}
+    classifiers = {c for c in subclasses(models.Classifier) if c in public}
     assert classifiers == {type(case) for case in CASES} | ELSEWHERE
 
 

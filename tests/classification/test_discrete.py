@@ -10,7 +10,7 @@ from support.estimator_checks import every_check_once
 from support.for_each import for_each
 
 from posterity import distributions
-from posterity.classification.discrete import DiscreteClassifier
+from posterity.local.discrete import DiscreteClassifier
 
 both = pytest.mark.parametrize("independent", [False, True])
 

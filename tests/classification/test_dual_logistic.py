@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import DualLogisticRegression, features, kernels
-from posterity.classification import SeparationWarning
+from posterity.linear import SeparationWarning
 
 
 def data(n=40, m=3, n_classes=2, seed=0):

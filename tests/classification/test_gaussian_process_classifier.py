@@ -12,13 +12,13 @@ from sklearn.model_selection import GridSearchCV
 from support.for_each import for_each
 
 from posterity import GaussianProcessClassifier, kernels
-from posterity.inference.process.latent.laplace import LaplacePosterior
-from posterity.inference.process.latent.projected import ProjectedPosterior
-from posterity.inference.process.latent.propagation import PropagationPosterior
-from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
-from posterity.models import latent_process
+from posterity.process import latent_process
+from posterity.process.latent.laplace import LaplacePosterior
+from posterity.process.latent.projected import ProjectedPosterior
+from posterity.process.latent.propagation import PropagationPosterior
+from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 KERNEL = (4.0 * kernels.RBF(1.2)).fixed()
 WORDS = ["aab", "aaab", "baab", "aabb", "xyx", "xyyx", "xxy", "yxyx"]

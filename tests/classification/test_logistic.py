@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression as ReferenceLogistic
 from support.for_each import for_each
 
 from posterity import LogisticRegression
-from posterity.classification import SeparationWarning
+from posterity.linear import SeparationWarning
 
 
 def data(n=200, m=3, n_classes=2, seed=0):

@@ -10,8 +10,8 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import distributions, features
-from posterity.classification.logistic_tree import LogisticTreeClassifier
-from posterity.classification.mixture_of_experts import MixtureOfExpertsClassifier
+from posterity.local.logistic_tree import LogisticTreeClassifier
+from posterity.local.mixture_of_experts import MixtureOfExpertsClassifier
 
 
 def xor(n=150, seed=0):

@@ -12,7 +12,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import distributions
-from posterity.classification.logit_boost import LogitBoostClassifier
+from posterity.trees.estimators.logit_boost import LogitBoostClassifier
 from posterity.trees.families import columns, function, projections
 
 

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from support.for_each import for_each
 
-from posterity import RelevanceVectorClassifier, kernels, models
-from posterity.inference.sparse_bayes.problem import Chosen
+from posterity import RelevanceVectorClassifier, kernels, sparse
+from posterity.sparse.problem import Chosen
 
 RBF = kernels.RBF(1.0).fixed()
 each_count = pytest.mark.parametrize("n_classes", [2, 3])
@@ -370,7 +370,7 @@ def test_an_early_end_is_announced():
 def test_more_passes_are_not_advised_where_they_would_not_help():
     ended = Chosen(*[np.zeros(0)] * 4, 0.0, 3, "it is not level", converged=False)
     with pytest.warns(ConvergenceWarning, match=r"^it is not level\.$"):
-        models.report_choice(ended, "vector", 5)
+        sparse.report_choice(ended, "vector", 5)
 
 
 @for_each(

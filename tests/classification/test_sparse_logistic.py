@@ -19,14 +19,14 @@ from posterity import (
     likelihoods,
     priors,
 )
-from posterity.inference.sparse_bayes import (
+from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
     choose_columns,
 )
-from posterity.inference.weights.targets import RowTargets
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
 

@@ -6,13 +6,13 @@ from sklearn.metrics import log_loss
 from support.for_each import for_each
 
 from posterity import RelevanceVectorClassifier, designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes.precisions import CauchyTails
-from posterity.inference.sparse_bayes.vector_prices import price_columns
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational_climb import ClimbStart
+from posterity.sparse.precisions import CauchyTails
+from posterity.sparse.vector_prices import price_columns
 
 
 def rare_rows(n, n_events, n_columns=2, seed=0):

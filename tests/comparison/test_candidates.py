@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from support.for_each import for_each
 
-from posterity import classification, comparison, regression
+import posterity
+from posterity import comparison, models
 
-ROOMS = {"regression": regression, "classification": classification}
+TASKS = ("regression", "classification")
 
 
 def last(estimator):
@@ -20,9 +21,8 @@ def last(estimator):
 
 def public(task):
     """Every class of the room that a user can make."""
-    room = ROOMS[task]
-    base = room.Regressor if task == "regression" else room.Classifier
-    values = (getattr(room, name) for name in room.__all__)
+    base = models.Regressor if task == "regression" else models.Classifier
+    values = (getattr(posterity, name) for name in posterity.__all__)
     return {
         value
         for value in values
@@ -30,13 +30,13 @@ def public(task):
     }
 
 
-@for_each("task", ROOMS)
+@for_each("task", TASKS)
 def test_all_means_every_public_class(task):
     made = comparison.candidates(task, 100, 5, names=("all",))
     assert {type(last(one.estimator)) for one in made} == public(task)
 
 
-@for_each("task", ROOMS)
+@for_each("task", TASKS)
 def test_the_table_of_the_family_names_the_class_that_is_made(task):
     made = {
         one.name: one
@@ -50,7 +50,7 @@ def test_the_table_of_the_family_names_the_class_that_is_made(task):
         assert made[row.name].view == ("groups" if row.role == "groups" else "plain")
 
 
-@for_each("task", ROOMS)
+@for_each("task", TASKS)
 @for_each("role", ["time", "groups"])
 def test_models_of_times_and_groups_compete_where_the_table_has_them(task, role):
     known = {row.name for row in comparison.family(task) if row.role == role}
@@ -69,7 +69,7 @@ def test_the_family_is_both_tasks_and_names_are_used_once_in_each():
     assert len({(row.task, row.name) for row in rows}) == len(rows)
 
 
-@for_each("task", ROOMS)
+@for_each("task", TASKS)
 @for_each(("n", "d"), [(50, 2), (500, 10), (5_000, 20), (1_000_000, 300)])
 def test_the_usual_set_is_a_dozen_at_most_and_begins_with_the_linear_model(task, n, d):
     names = [one.name for one in comparison.candidates(task, n, d)]
@@ -107,7 +107,7 @@ def test_names_are_taken_whatever_the_size_and_in_the_order_of_the_family():
 
 
 def test_the_seed_reaches_every_model_that_draws():
-    for task in ROOMS:
+    for task in TASKS:
         for one in comparison.candidates(task, 100, 5, names=("all",), seed=7):
             assert one.estimator.get_params().get("random_state", 7) == 7, one.name
 
@@ -132,7 +132,7 @@ def test_a_task_that_is_none_is_refused():
 
 
 @pytest.mark.filterwarnings("ignore")
-@for_each("task", ROOMS)
+@for_each("task", TASKS)
 def test_every_candidate_takes_standardised_and_indicator_columns(task):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=(40, 2)), rng.random(40) < 0.5])

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
-from posterity import classification, comparison, regression, tables
+from posterity import comparison, linear, tables
 from posterity.comparison import choosing, trial
 
 
@@ -43,14 +43,14 @@ def usual(*names, task="regression"):
     )
 
 
-class Failing(regression.LinearRegression):
+class Failing(linear.LinearRegression):
     """Objects to whatever it is given."""
 
     def fit(self, X, y, sample_weight=None):
         raise ValueError("Column 2 is too long. Shorten it.")
 
 
-class Slow(regression.LinearRegression):
+class Slow(linear.LinearRegression):
     """Takes its time over every fit."""
 
     seconds = 0.05
@@ -64,7 +64,7 @@ class Slow(regression.LinearRegression):
         return super().fit(X, y)
 
 
-class Loud(regression.LinearRegression):
+class Loud(linear.LinearRegression):
     """Warns of the same thing at every fit."""
 
     def fit(self, X, y, sample_weight=None):
@@ -77,13 +77,13 @@ def test_scores_of_numbers_are_those_of_cross_val_predict():
     found = compared(table, usual("linear"), folds=4, seed=3)
     X, y = table.select("a", "b").to_numpy(), table["y"].to_numpy()
     split = KFold(4, shuffle=True, random_state=3)
-    model = make_pipeline(StandardScaler(), regression.BayesianLinearRegression())
+    model = make_pipeline(StandardScaler(), linear.BayesianLinearRegression())
     mean = cross_val_predict(model, X, y, cv=split)
     assert found.best.rmse == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)), rel=1e-9)
     log_prob = np.empty(len(y))
     for train, test in split.split(X):
         scaler = StandardScaler().fit(X[train])
-        fitted = regression.BayesianLinearRegression().fit(scaler.transform(X[train]), y[train])
+        fitted = linear.BayesianLinearRegression().fit(scaler.transform(X[train]), y[train])
         log_prob[test] = fitted.predict_dist(scaler.transform(X[test])).log_prob(y[test])
     np.testing.assert_allclose(found.best.held_out.log_prob, log_prob, rtol=1e-9)
 
@@ -94,7 +94,7 @@ def test_probabilities_of_classes_are_those_of_cross_val_predict():
     X, y = table.select("a", "b").to_numpy(), table["y"].to_numpy()
     places = np.searchsorted(["low", "mid", "top"], y)
     split = StratifiedKFold(3, shuffle=True, random_state=1)
-    model = make_pipeline(StandardScaler(), classification.BayesianLogisticRegression())
+    model = make_pipeline(StandardScaler(), linear.BayesianLogisticRegression())
     p = cross_val_predict(model, X, y, cv=split, method="predict_proba")
     np.testing.assert_allclose(found.best.held_out.probabilities, p, rtol=1e-7)
     assert found.best.accuracy == pytest.approx(np.mean(p.argmax(axis=1) == places))
@@ -106,7 +106,7 @@ def test_the_winner_is_the_model_of_all_rows():
     schema = tables.infer(table, "y")
     found = comparison.compare(table, schema, usual("linear", "tree"))
     assert found.best.name == "linear"
-    alone = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(table)
+    alone = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(table)
     np.testing.assert_array_equal(found.winner.predict(table), alone.predict(table))
     assert found.best.log_evidence == alone.estimator_.log_evidence_
 
@@ -162,7 +162,7 @@ def test_where_every_model_fails_it_is_said_why():
 
 
 def test_a_winner_that_cannot_be_fitted_to_all_rows_is_an_error_in_words():
-    class Small(regression.BayesianLinearRegression):
+    class Small(linear.BayesianLinearRegression):
         def fit(self, X, y, sample_weight=None):
             if len(y) == 60:
                 raise ValueError("Sixty rows are one too many.")
@@ -182,7 +182,7 @@ def test_warnings_are_kept_and_not_shown():
 
 
 def test_an_interruption_by_a_person_ends_everything():
-    class Interrupted(regression.LinearRegression):
+    class Interrupted(linear.LinearRegression):
         def fit(self, X, y, sample_weight=None):
             raise KeyboardInterrupt
 
@@ -290,7 +290,7 @@ def test_results_are_ranked_whatever_order_they_come_in():
 def test_of_large_folds_only_the_last_estimator_is_kept(monkeypatch):
     kept, alive = [], weakref.WeakSet()
 
-    class Watched(regression.LinearRegression):
+    class Watched(linear.LinearRegression):
         """Counts how many of its fits are still held when the next one begins."""
 
         def fit(self, X, y, sample_weight=None):

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from support.for_each import for_each
 
-from posterity import classification, comparison, regression, scoring, tables
+from posterity import comparison, linear, process, scoring, sparse, tables
 from posterity.comparison import trial
 
 
@@ -18,7 +18,7 @@ def table(n=50, seed=0):
 @pytest.fixture(scope="module")
 def model():
     schema = tables.infer(table(), "y")
-    return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(table())
+    return tables.TableModel(linear.BayesianLinearRegression(), schema).fit(table())
 
 
 def test_scores_are_those_of_the_predictions(model):
@@ -49,7 +49,7 @@ def test_classes_go_by_their_labels():
     new = table().with_columns(pl.when(pl.col("y") > 0).then(pl.lit("up")).otherwise(pl.lit("no")))
     new = new.drop("y").rename({"literal": "y"})
     schema = tables.infer(new, "y")
-    fitted = tables.TableModel(classification.BayesianLogisticRegression(), schema).fit(new)
+    fitted = tables.TableModel(linear.BayesianLogisticRegression(), schema).fit(new)
     found = comparison.evaluate(fitted, new)
     assert found.accuracy == pytest.approx(np.mean(fitted.predict(new) == new["y"].to_numpy()))
     assert found.held_out.classes == ("no", "up")
@@ -63,10 +63,10 @@ def test_one_row_is_too_few(model):
 @for_each(
     ("estimator", "comparable"),
     [
-        (regression.BayesianLinearRegression(), True),
-        (regression.GaussianProcessRegressor(n_restarts=0), True),
-        (regression.SparseLinearRegression(), False),
-        (regression.RelevanceVectorRegressor(random_state=0), False),
+        (linear.BayesianLinearRegression(), True),
+        (process.GaussianProcessRegressor(n_restarts=0), True),
+        (sparse.SparseLinearRegression(), False),
+        (sparse.RelevanceVectorRegressor(random_state=0), False),
     ],
 )
 def test_evidence_is_shown_where_it_can_be_compared(estimator, comparable):

@@ -6,7 +6,7 @@ import pytest
 from support.for_each import for_each
 
 import posterity
-from posterity import comparison, likelihoods, regression, tables
+from posterity import comparison, likelihoods, linear, tables, trees
 
 N = 800
 SLOPES = {"age": -0.3, "power": 0.6}
@@ -63,7 +63,7 @@ def test_models_without_exposure_are_left_out_with_a_sentence(found):
     assert [one.name for one in found.comparison.results if one.baseline] == ["mean"]
     assert "'claims' is a count over the exposure in 'years'" in found.sentences[0]
     with pytest.raises(tables.TableError, match="LinearRegression takes no exposure"):
-        tables.TableModel(regression.LinearRegression(), found.best.schema_).fit(policies())
+        tables.TableModel(linear.LinearRegression(), found.best.schema_).fit(policies())
 
 
 def test_all_models_of_counts_are_usual_where_counts_have_exposures():
@@ -87,8 +87,8 @@ def test_saved_and_reported(found, tmp_path):
 def test_groups_are_held_out_and_told_beside_the_exposure():
     table = policies().with_columns(pl.Series("town", np.arange(N) % 20))
     schema = tables.infer(table, "claims", exposure="years", groups="town")
-    trees = regression.BoostedTreesRegressor(10, likelihood=likelihoods.Poisson(), random_state=0)
-    one = comparison.Candidate("trees", trees)
+    boosted = trees.BoostedTreesRegressor(10, likelihood=likelihoods.Poisson(), random_state=0)
+    one = comparison.Candidate("trees", boosted)
     mean = comparison.baselines("regression", exposed=True)
     result = comparison.compare(table, schema, (*mean, one), folds=2)
     assert result.best.name == "trees"

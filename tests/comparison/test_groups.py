@@ -9,13 +9,13 @@ from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
 import posterity
-from posterity import comparison, regression, tables
+from posterity import comparison, linear, tables, trees
 from posterity.comparison import folds, stacking
 
 SEEN = []
 
 
-class Recorder(regression.LinearRegression):
+class Recorder(linear.LinearRegression):
     """A linear model that writes down the groups it is told."""
 
     def fit(self, X, y, groups=None):
@@ -130,9 +130,9 @@ def test_on_dask_models_that_need_the_groups_refuse_rows_without_them(tmp_path):
     sample = source.sample(40)
     schema = tables.infer(sample.frame, "y", groups="who")
     rows = tables.SpreadRows.from_source(source, sample.frame, schema, folds=2)
-    assert rows.fit_estimator(regression.LinearRegression()).n_rows_ == 40
+    assert rows.fit_estimator(linear.LinearRegression()).n_rows_ == 40
     with pytest.raises(tables.TableError, match="--group needs the table in memory"):
-        rows.fit_estimator(regression.RandomForestRegressor())
+        rows.fit_estimator(trees.RandomForestRegressor())
 
 
 def wards():

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from sklearn.model_selection import KFold
 
-from posterity import classification, comparison, distributions, regression, tables
+from posterity import comparison, distributions, linear, tables
 from posterity.comparison.importance import MeasuredRows, rank_inputs
 
 importance = comparison.importance
@@ -24,7 +24,7 @@ def table(n=300, seed=0):
 @pytest.fixture(scope="module")
 def model():
     schema = tables.infer(table(), "y")
-    return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(table())
+    return tables.TableModel(linear.BayesianLinearRegression(), schema).fit(table())
 
 
 def partners(n, rng):
@@ -121,7 +121,7 @@ def test_the_most_important_come_first_and_noise_is_worth_nothing(model):
 def test_classes_have_important_inputs_too():
     new = table().with_columns((pl.col("y") > 0.5).cast(pl.String))
     schema = tables.infer(new, "y")
-    fitted = tables.TableModel(classification.BayesianLogisticRegression(), schema).fit(new)
+    fitted = tables.TableModel(linear.BayesianLogisticRegression(), schema).fit(new)
     assert importance(fitted, new)[0].name == "a"
 
 

@@ -8,7 +8,7 @@ import scipy.stats
 from sklearn.linear_model import LogisticRegression
 from support.for_each import for_each
 
-from posterity import classification, distributions, regression, scoring
+from posterity import distributions, linear, scoring
 from posterity.comparison import measuring
 from posterity.comparison.results import LEVELS
 
@@ -110,7 +110,7 @@ def labelled(n=120, seed=0):
 
 def test_probabilities_of_classes_are_the_estimators():
     X, y = labelled()
-    model = classification.BayesianLogisticRegression().fit(X, y)
+    model = linear.BayesianLogisticRegression().fit(X, y)
     said = measuring.predict_rows(model, X, y, np.arange(len(y)), classes=tuple("abc"), n_train=9)
     np.testing.assert_allclose(said.held_out.probabilities, model.predict_proba(X), rtol=1e-12)
     found = scored(said)
@@ -128,7 +128,7 @@ def test_an_estimator_without_a_distribution_is_asked_for_its_probabilities():
 
 def test_a_class_that_no_fitted_row_had_is_rare_but_possible():
     X, y = labelled()
-    model = classification.BayesianLogisticRegression().fit(X[y != 1], y[y != 1])
+    model = linear.BayesianLogisticRegression().fit(X[y != 1], y[y != 1])
     p = np.exp(measuring.class_log_probabilities(model, X, 4, 96))
     np.testing.assert_allclose(p[:, [1, 3]], 0.01, rtol=1e-12)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
@@ -151,9 +151,9 @@ def test_calibration_of_classes_is_the_mean_gap_over_bins_of_as_many_rows():
 def test_log_prob_alone_is_that_of_everything_said(n_classes):
     X, y = labelled()
     if n_classes:
-        model = classification.BayesianLogisticRegression().fit(X, y)
+        model = linear.BayesianLogisticRegression().fit(X, y)
     else:
-        model = regression.BayesianLinearRegression().fit(X, y)
+        model = linear.BayesianLinearRegression().fit(X, y)
     said = measuring.predict_rows(
         model, X, y, np.arange(len(y)), classes=tuple("abc")[:n_classes], n_train=9
     )

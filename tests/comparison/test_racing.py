@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from posterity import comparison, regression, tables
+from posterity import comparison, linear, tables, trees
 from posterity.comparison import budget, choosing, racing
 
 
@@ -21,7 +21,7 @@ def clock(monkeypatch):
     monkeypatch.setattr(racing, "_RACE_ROWS", 20)
 
 
-class Costly(regression.LinearRegression):
+class Costly(linear.LinearRegression):
     """A linear model whose fit takes seconds of the clock, none for a few rows."""
 
     def __init__(self, seconds=1.0, used=3):
@@ -38,7 +38,7 @@ class Costly(regression.LinearRegression):
         return super().predict_dist(np.where(np.arange(np.shape(X)[1]) < self.used, X, 0.0))
 
 
-class Forest(Costly, regression.RandomForestRegressor):
+class Forest(Costly, trees.RandomForestRegressor):
     """Counts as a forest."""
 
 

@@ -7,7 +7,7 @@ import scipy.optimize
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from posterity import classification, comparison, distributions, persistence, regression, tables
+from posterity import comparison, distributions, linear, persistence, tables, trees
 from posterity.comparison import stacking
 from posterity.comparison.weighting import learn_weights, maximise_score
 
@@ -61,8 +61,8 @@ def mixed_table(n=120, seed=0):
 def test_the_score_of_a_fold_uses_weights_of_the_other_folds_only():
     table = mixed_table()
     models = [
-        comparison.Candidate("linear", regression.BayesianLinearRegression()),
-        comparison.Candidate("tree", regression.RandomTreeRegressor(random_state=0)),
+        comparison.Candidate("linear", linear.BayesianLinearRegression()),
+        comparison.Candidate("tree", trees.RandomTreeRegressor(random_state=0)),
     ]
     found = comparison.compare(table, tables.infer(table, "y"), models, folds=3, prefer="best")
     by_name = {one.name: one.held_out for one in found.results}
@@ -92,8 +92,8 @@ def test_a_stack_of_numbers_is_a_mixture_that_can_be_saved(tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
     members = (
-        ("linear", regression.BayesianLinearRegression()),
-        ("ridge", regression.RidgeRegression(alpha=2.0)),
+        ("linear", linear.BayesianLinearRegression()),
+        ("ridge", linear.RidgeRegression(alpha=2.0)),
     )
     stack = stacking.StackedRegressor(members, (0.25, 0.75), ("plain", "groups"))
     stack = clone(stack).fit(X, y)
@@ -111,8 +111,8 @@ def test_a_stack_of_classifiers_averages_probabilities(tmp_path):
     X = rng.normal(size=(60, 2))
     y = (X[:, 0] + rng.normal(size=60) > 0.0).astype(int)
     members = (
-        ("linear", classification.BayesianLogisticRegression()),
-        ("tree", classification.RandomTreeClassifier(random_state=0)),
+        ("linear", linear.BayesianLogisticRegression()),
+        ("tree", trees.RandomTreeClassifier(random_state=0)),
     )
     stack = stacking.StackedClassifier(members, (0.4, 0.6)).fit(X, y)
     p = [one.fit(X, y).predict_proba(X) for _, one in members]

@@ -6,7 +6,7 @@ import pytest
 from support.for_each import for_each
 
 import posterity
-from posterity import comparison, regression, tables
+from posterity import comparison, tables, trees
 
 
 def patients(rng, n_groups=24, rows=30, effect=1.0):
@@ -119,7 +119,7 @@ def test_what_is_said_of_new_groups_is_true_of_them():
     table, new = table[rng.permutation(len(table))], every.filter(pl.col("v00") > 40)
     (found,) = find(table)
     said = float(found.beyond.split()[-2]) / 100.0
-    forest = regression.RandomForestRegressor(20, random_state=0)
+    forest = trees.RandomForestRegressor(20, random_state=0)
     model = tables.TableModel(forest, tables.infer(table, "y")).fit(table)
     low, high = model.predict_interval(new)
     y = new["y"].to_numpy()

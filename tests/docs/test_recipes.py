@@ -37,7 +37,7 @@ def extending(monkeypatch):
 
 def contract_tests(contract: ModuleType, known: Any) -> Iterator[Callable]:
     """Tests of a contract that run for a known row of its table and need nothing else."""
-    for test in vars(contract).values():
+    for test in tuple(vars(contract).values()):
         for mark in getattr(test, "pytestmark", ()):
             names, rows = mark.args[:2] if mark.name == "parametrize" else ((), ())
             names = [names] if isinstance(names, str) else list(names)

@@ -16,11 +16,11 @@ _WORDS = 6
 
 # Sentences that are made elsewhere than where they are said.
 MADE_ELSEWHERE = {
-    "inference/process/latent/laplace.py": "Newton steps did not reach the most probable",
-    "inference/process/latent/propagation.py": "sweeps of expectation propagation, means of",
-    "inference/process/latent/scale_mixture.py": "the latent values still move after",
-    "inference/process/softmax/variational.py": "sweeps probabilities still change by",
-    "models/relevance_model.py": "passes over the columns was not enough",
+    "process/latent/laplace.py": "Newton steps did not reach the most probable",
+    "process/latent/propagation.py": "sweeps of expectation propagation, means of",
+    "process/latent/scale_mixture.py": "the latent values still move after",
+    "process/softmax/variational.py": "sweeps probabilities still change by",
+    "sparse/relevance_model.py": "passes over the columns was not enough",
     "optimize/bounds.py": "beyond which the log evidence still rises",
     "persistence/saving.py": "InconsistentVersionWarning",
 }

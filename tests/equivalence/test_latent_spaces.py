@@ -16,13 +16,13 @@ from posterity import (
     designs,
     kernels,
 )
-from posterity.inference.gplvm import locating
-from posterity.inference.gplvm.inducing_outputs import InducingOutputs
-from posterity.inference.gplvm.outputs import ExactOutputs
-from posterity.inference.gplvm.terms import StandardNormalPrior, Volume
-from posterity.inference.gplvm.variational import bound, posterior
-from posterity.inference.gplvm.variational.observed import ObservedOutputs
-from posterity.inference.gplvm.variational.statistics import NormalPoints
+from posterity.latent.gplvm import locating
+from posterity.latent.gplvm.inducing_outputs import InducingOutputs
+from posterity.latent.gplvm.outputs import ExactOutputs
+from posterity.latent.gplvm.terms import StandardNormalPrior, Volume
+from posterity.latent.gplvm.variational import bound, posterior
+from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational.statistics import NormalPoints
 from posterity.optimize import Optimum
 
 HELD = np.empty((0, 2))  # no number of a kernel is learned

@@ -5,10 +5,10 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.gplvm.variational import radial
-from posterity.inference.gplvm.variational.statistics import NormalPoints
-from posterity.inference.local.gated_tree.hard import HardTree
-from posterity.inference.local.gated_tree.soft import SoftTree
+from posterity.latent.gplvm.variational import radial
+from posterity.latent.gplvm.variational.statistics import NormalPoints
+from posterity.local.gated_tree.hard import HardTree
+from posterity.local.gated_tree.soft import SoftTree
 
 
 @for_each(

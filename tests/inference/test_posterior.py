@@ -12,10 +12,10 @@ import posterity as pt
 from posterity import inference, kernels, likelihoods
 from posterity.inference import posterior as protocol
 from posterity.inference.averaging import PosteriorMixture
-from posterity.inference.process import (
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.process import (
     CondensedPosterior,
-    HeldRows,
-    Observations,
     ProcessPosterior,
     SeparateOutputs,
     condition_on_points,

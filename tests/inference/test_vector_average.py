@@ -4,7 +4,7 @@ import numpy as np
 
 from posterity import RelevanceVectorClassifier, kernels
 from posterity.inference.averaging import PosteriorMixture
-from posterity.inference.sparse_bayes import SparsePosterior
+from posterity.sparse import SparsePosterior
 
 
 def rows(n=24, seed=0):

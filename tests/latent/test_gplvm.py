@@ -8,8 +8,8 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.gplvm import left_out
-from posterity.latent.gplvm import GPLVM
+from posterity.latent import GPLVM
+from posterity.latent.gplvm import left_out
 from posterity.optimize.optimum import ConvergenceWarning
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "gplvm"

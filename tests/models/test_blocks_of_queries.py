@@ -6,7 +6,7 @@ from support.for_each import for_each
 
 from posterity import DualLinearRegression, DualLogisticRegression, KernelLogisticRegression
 from posterity.inference.weights import kernel_columns
-from posterity.models import dual_model
+from posterity.linear import dual_model
 
 rng = np.random.default_rng(0)
 X, QUERIES = rng.normal(size=(40, 2)), rng.normal(size=(2500, 2))

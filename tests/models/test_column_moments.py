@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity.models import ColumnMoments
-from posterity.models.normal_fit import TargetScale
+from posterity.process.normal_fit import TargetScale
 
 
 @for_each("far", [0.0, 1e6])

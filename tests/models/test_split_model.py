@@ -22,10 +22,9 @@ from posterity import (
     RandomTreeClassifier,
     RandomTreeRegressor,
     StagewiseClassifier,
-    models,
     trees,
 )
-from posterity.models import split_model
+from posterity.trees.estimators import split_model
 
 TESTED = [
     RandomForestClassifier(10, random_state=0),
@@ -312,10 +311,10 @@ def test_rows_that_cannot_be_counted_and_what_is_no_family_get_a_sentence():
 
 def test_groups_are_numbered_among_rows_that_count():
     names = ["c", "a", "b", "a", "d"]
-    np.testing.assert_array_equal(models.check_groups(names, 5), [2, 0, 1, 0, 3])
-    some = models.check_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
+    np.testing.assert_array_equal(split_model.check_groups(names, 5), [2, 0, 1, 0, 3])
+    some = split_model.check_groups(names, 5, np.array([1.0, 0.0, 1.0, 0.0, 1.0]))
     np.testing.assert_array_equal(some[[0, 2, 4]], [1, 0, 2])
-    assert models.check_groups(None, 5) is None
+    assert split_model.check_groups(None, 5) is None
 
 
 @for_each(

@@ -10,11 +10,11 @@ import pytest
 import posterity
 from posterity import GaussianProcessRegressor, designs, kernels, likelihoods
 from posterity.designs import dask_graph
-from posterity.inference.process.inducing import bound
-from posterity.inference.process.inducing import partitions as inducing_partitions
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
-from posterity.models import PartitionedTraining, normal_process
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.process import PartitionedTraining, normal_process
+from posterity.process.inducing import bound
+from posterity.process.inducing import partitions as inducing_partitions
 
 dask = pytest.importorskip("dask")
 

@@ -8,8 +8,7 @@ import pytest
 
 import posterity
 from posterity import RelevanceVectorClassifier, RelevanceVectorRegressor, designs, kernels
-from posterity.inference.sparse_bayes import kernel_search
-from posterity.models import candidate_rows
+from posterity.sparse import candidate_rows, kernel_search
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

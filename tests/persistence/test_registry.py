@@ -12,9 +12,9 @@ from support.for_each import for_each
 
 import posterity
 from posterity import kernels, persistence
-from posterity.models.normal_fit import NormalFit
 from posterity.persistence import decoding, encoding, fields, registry
 from posterity.persistence.registry import Registry
+from posterity.process.normal_fit import NormalFit
 
 
 def test_names_of_files_are_of_the_front_door_of_a_room_or_of_a_record():

@@ -9,9 +9,7 @@ from support.for_each import for_each
 
 import posterity
 from posterity import RelevanceVectorRegressor, kernels
-from posterity.inference.sparse_bayes import kernel_search
-from posterity.models import candidate_rows
-from posterity.regression import sparse_noise
+from posterity.sparse import candidate_rows, kernel_search, sparse_noise
 
 KERNEL = kernels.RBF(0.8).fixed()
 GRID = np.linspace(-5.0, 5.0, 14)[:, None]

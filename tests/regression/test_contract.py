@@ -18,7 +18,8 @@ from support.estimator_checks import every_check_once
 from support.for_each import for_each
 
 import posterity
-from posterity import distributions, kernels, likelihoods, models, regression
+from posterity import distributions, kernels, likelihoods, models
+from posterity.trees.estimators import split_model
 
 
 def subclasses(cls):
@@ -29,7 +30,7 @@ def subclasses(cls):
 
 def test_every_public_regressor_is_in_the_table():
     public = {getattr(posterity, name) for name in posterity.__all__}
-    regressors = {c for c in subclasses(regression.Regressor) if c in public}
+    regressors = {c for c in subclasses(models.Regressor) if c in public}
     assert regressors == {type(case) for case in CASES}
 
 
@@ -86,7 +87,7 @@ def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
     if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
         return True  # the columns
-    if isinstance(model, models.ForestModel):
+    if isinstance(model, split_model.ForestModel):
         return True  # the trees
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False

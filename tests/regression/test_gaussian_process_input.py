@@ -6,7 +6,7 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import GaussianProcessRegressor, arrays, kernels, linalg
-from posterity.inference.process import exact
+from posterity.process import exact
 
 FIXED = (1.0 * kernels.RBF(1.0)).fixed()
 

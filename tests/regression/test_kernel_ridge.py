@@ -16,7 +16,7 @@ from support.for_each import for_each
 
 from posterity import kernels, linalg
 from posterity.copies import CopiedRowsWarning
-from posterity.regression.kernel_ridge import KernelRidgeRegression
+from posterity.process.kernel_ridge import KernelRidgeRegression
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def test_queries_are_met_in_blocks(monkeypatch):
     X, y = data()
     model = KernelRidgeRegression(alpha=0.1).fit(X, y)
     whole = model.predict(X)
-    monkeypatch.setattr("posterity.regression.kernel_ridge._BLOCK_VALUES", 7 * len(X))
+    monkeypatch.setattr("posterity.process.kernel_ridge._BLOCK_VALUES", 7 * len(X))
     np.testing.assert_allclose(model.predict(X), whole, rtol=1e-12)
 
 

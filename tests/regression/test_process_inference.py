@@ -7,7 +7,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels, likelihoods
-from posterity.inference.process import (
+from posterity.process import (
     InducingPosterior,
     LaplacePosterior,
     NearestPosterior,

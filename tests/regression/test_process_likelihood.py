@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels, likelihoods
-from posterity.models import latent_process
+from posterity.process import latent_process
 
 KERNEL = (2.0 * kernels.RBF(1.0)).fixed()
 OUTLIERS, COUNTS = likelihoods.StudentT(0.3, 4.0), likelihoods.Poisson()

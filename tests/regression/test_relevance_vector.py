@@ -11,7 +11,8 @@ from support.for_each import for_each
 
 from posterity import RelevanceVectorRegressor, kernels
 from posterity.copies import CopiedRowsWarning
-from posterity.models import Training, relevance_model
+from posterity.models import Training
+from posterity.sparse import relevance_model
 
 KERNEL = kernels.RBF(1.5).fixed()
 

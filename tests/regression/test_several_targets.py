@@ -106,7 +106,7 @@ def test_rows_on_workers_are_summed_target_by_target(monkeypatch):
     X, Y = data(80)
     settings = {"inducing_points": 10, "max_iter": 20, "n_restarts": 0}
     here = GaussianProcessRegressor(**settings).fit(X, Y)
-    monkeypatch.setattr("posterity.models.normal_process._SHOWN_ROWS", 79)
+    monkeypatch.setattr("posterity.process.normal_process._SHOWN_ROWS", 79)
     there = GaussianProcessRegressor(**settings).fit(
         da.from_array(X, chunks=(40, 2)), da.from_array(Y, chunks=(40, 2))
     )

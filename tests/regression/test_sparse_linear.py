@@ -10,7 +10,7 @@ from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import SparseLinearRegression, designs, features, optimize, priors
-from posterity.regression.sparse_noise import EqualVarianceRows
+from posterity.sparse.sparse_noise import EqualVarianceRows
 
 
 def data(n=120, m=12, k=1, seed=0, noise=0.3):

@@ -8,9 +8,9 @@ import pytest
 from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels
-from posterity.inference.process.inducing import bound
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.process.inducing import bound
 
 KERNEL = (2.0 * kernels.RBF([0.6, 1.5])).fixed()
 

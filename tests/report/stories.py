@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from posterity import comparison, kernels, report, tables
-from posterity.classification import BayesianLogisticRegression
-from posterity.regression import BayesianLinearRegression, RelevanceVectorRegressor
+from posterity.linear import BayesianLinearRegression, BayesianLogisticRegression
+from posterity.sparse import RelevanceVectorRegressor
 
 N = 90
 

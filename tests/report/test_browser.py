@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from report import panel_cases
 
-from posterity import classification, comparison, regression, report, tables
+from posterity import comparison, linear, report, tables, trees
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror=alert(1)>'
@@ -24,7 +24,7 @@ def story(model: tables.TableModel, frame: pl.DataFrame, title: str) -> report.S
 @pytest.fixture(scope="module")
 def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableModel]:
     """A report of numbers, and its model."""
-    model = panel_cases.fitted(regression.BayesianLinearRegression())
+    model = panel_cases.fitted(linear.BayesianLinearRegression())
     path = tmp_path_factory.mktemp("numbers") / "report.html"
     report.write(path, story(model, panel_cases.frame(60), "data.csv"))
     return path, model
@@ -45,7 +45,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     kinds = {SCRIPT: "number", HOSTILE[2]: "number"}
     inputs = tuple(tables.Column(name, kinds.get(name, "category")) for name in frame.columns[:3])
     schema = tables.Schema(HOSTILE[4], "classification", inputs)
-    model = tables.TableModel(classification.RandomForestClassifier(5, random_state=0), schema)
+    model = tables.TableModel(trees.RandomForestClassifier(5, random_state=0), schema)
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     report.write(path, story(model.fit(frame), frame, IMAGE))
     return path

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from report import panel_cases
 
-from posterity import classification, regression, tables
+from posterity import linear, tables
 from posterity.report import what_if
 
 
@@ -25,7 +25,7 @@ def test_columns_of_one_value_or_none_can_be_moved(
 ) -> None:
     frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
     schema = panel_cases.schema()
-    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    model = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
     chromium.open(write_panel(tmp_path / "panel.html", model))
     boxes = (
         "return [...document.querySelectorAll('#what-if input[type=number]')].map((e) => e.value)"
@@ -45,7 +45,7 @@ def test_one_of_two_is_chosen_and_a_density_ends_where_the_model_has_none(
     y = np.exp(0.5 * sex + (habit == "yes") + rng.normal(size=60))
     frame = pl.DataFrame({"sex": sex, "smokes": [*habit[:-1], None], "y": y})
     schema = tables.infer(frame, "y")
-    model = tables.TableModel(regression.GammaRegression(), schema).fit(frame)
+    model = tables.TableModel(linear.GammaRegression(), schema).fit(frame)
     chromium.open(write_panel(tmp_path / "panel.html", model))
     assert chromium.run("return document.querySelectorAll('#what-if [type=range]').length") == 0
     options = "return [...document.querySelectorAll('#what-if .pair')].map((e) => e.innerText)"
@@ -78,7 +78,7 @@ def test_names_of_classes_are_told_in_full_or_cut_where_their_bar_begins(
     names = ["Grignolino", "W" * 60, "\U0001f377" * 40]
     frame = panel_cases.frame(60, 3)
     frame = frame.with_columns(y=frame["y"].replace_strict([f"class {c}" for c in range(3)], names))
-    estimator = classification.BayesianLogisticRegression()
+    estimator = linear.BayesianLogisticRegression()
     model = tables.TableModel(estimator, panel_cases.schema(3)).fit(frame)
     path = write_panel(tmp_path / "panel.html", model)
     with chromium.emulating(width=width):
@@ -118,7 +118,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tables.TableMo
         for name in frame.columns[:-1]
     )
     schema = tables.Schema("y", "regression", inputs)
-    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    model = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
     path = tmp_path_factory.mktemp("many") / "panel.html"
     return write_panel(path, model, ("town", "clock", "moment")), model
 

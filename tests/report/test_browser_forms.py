@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from report import panel_cases
 
-from posterity import classification, features, kernels, likelihoods, regression, tables
-from posterity.inference.process.latent import condensed
+from posterity import features, kernels, likelihoods, linear, local, process, sparse, tables, trees
+from posterity.process.latent import condensed
 from posterity.report import what_if
 
 CLOSE = 1e-6
@@ -24,88 +24,82 @@ SUM = (
     + kernels.White(0.01)
 )
 REGRESSORS = {
-    "least squares": regression.LinearRegression(),
-    "plug-in": regression.LinearRegression(predictive="plug_in"),
-    "penalised offset": regression.RidgeRegression(penalize_intercept=True),
-    "more weights than rows": regression.BayesianLinearRegression(features=features.Polynomial(3)),
-    "bumps": regression.SparseLinearRegression(features=features.Radial(5)),
-    "centres": regression.BayesianLinearRegression(
+    "least squares": linear.LinearRegression(),
+    "plug-in": linear.LinearRegression(predictive="plug_in"),
+    "penalised offset": linear.RidgeRegression(penalize_intercept=True),
+    "more weights than rows": linear.BayesianLinearRegression(features=features.Polynomial(3)),
+    "bumps": sparse.SparseLinearRegression(features=features.Radial(5)),
+    "centres": linear.BayesianLinearRegression(
         features=features.Radial(6, centers="kmeans", random_state=0)
     ),
-    "arctan": regression.BayesianLinearRegression(features=features.Arctan(3)),
-    "heaviside": regression.BayesianLinearRegression(features=features.Heaviside(3)),
-    "learned steps": regression.BayesianLinearRegression(
+    "arctan": linear.BayesianLinearRegression(features=features.Arctan(3)),
+    "heaviside": linear.BayesianLinearRegression(features=features.Heaviside(3)),
+    "learned steps": linear.BayesianLinearRegression(
         features=features.LearnedArctan(2, n_restarts=0, random_state=0)
     ),
-    "learned bumps": regression.StagewiseRegressor(
+    "learned bumps": local.StagewiseRegressor(
         2, units="radial", n_restarts=0, likelihood=likelihoods.StudentT(), random_state=0
     ),
-    "dual": regression.DualLinearRegression(kernels.RBF(3.0)),
-    "dual, flat": regression.DualLinearRegression(prior="flat"),
-    "lq": regression.LqRegression(loss_power=1.5),
-    "robust": regression.RobustRegression(degrees_of_freedom=4.0),
-    "gamma": regression.GammaRegression(),
-    "gamma, sharper than its mean": regression.GaussianProcessRegressor(
+    "dual": linear.DualLinearRegression(kernels.RBF(3.0)),
+    "dual, flat": linear.DualLinearRegression(prior="flat"),
+    "lq": linear.LqRegression(loss_power=1.5),
+    "robust": linear.RobustRegression(degrees_of_freedom=4.0),
+    "gamma": linear.GammaRegression(),
+    "gamma, sharper than its mean": process.GaussianProcessRegressor(
         kernels.Scaled(kernels.RBF(1.0), 1.0).fixed(), likelihood=likelihoods.Gamma(1000.0)
     ),
-    "kernel ridge": regression.KernelRidgeRegression(),
-    "relevance vectors": regression.RelevanceVectorRegressor(
-        kernels.RBF(3.0).fixed(), random_state=0
-    ),
-    "process": regression.GaussianProcessRegressor(max_iter=5, mean="linear", random_state=0),
-    "process of a sum": regression.GaussianProcessRegressor(SUM.fixed(), random_state=0),
-    "inducing points": regression.GaussianProcessRegressor(
+    "kernel ridge": process.KernelRidgeRegression(),
+    "relevance vectors": sparse.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), random_state=0),
+    "process": process.GaussianProcessRegressor(max_iter=5, mean="linear", random_state=0),
+    "process of a sum": process.GaussianProcessRegressor(SUM.fixed(), random_state=0),
+    "inducing points": process.GaussianProcessRegressor(
         kernels.RationalQuadratic(3.0), inducing_points=12, max_iter=3, random_state=0
     ),
-    "process, robust": regression.GaussianProcessRegressor(
+    "process, robust": process.GaussianProcessRegressor(
         kernels.Scaled(kernels.RBF(3.0)),
         likelihood=likelihoods.StudentT(),
         max_iter=3,
         random_state=0,
     ),
-    "process, robust, by few points": regression.GaussianProcessRegressor(
+    "process, robust, by few points": process.GaussianProcessRegressor(
         kernels.Scaled(kernels.RBF(3.0)),
         likelihood=likelihoods.StudentT(),
         inducing_points=10,
         max_iter=3,
         random_state=0,
     ),
-    "tree": regression.RandomTreeRegressor(random_state=0),
-    "forest": regression.RandomForestRegressor(10, random_state=0),
-    "boosted trees": regression.BoostedTreesRegressor(10, cv=2, random_state=0),
-    "boosted normal": regression.BoostedTreesRegressor(
+    "tree": trees.RandomTreeRegressor(random_state=0),
+    "forest": trees.RandomForestRegressor(10, random_state=0),
+    "boosted trees": trees.BoostedTreesRegressor(10, cv=2, random_state=0),
+    "boosted normal": trees.BoostedTreesRegressor(
         10, likelihood=likelihoods.Normal(), cv=2, random_state=0
     ),
-    "boosted gamma": regression.BoostedTreesRegressor(
+    "boosted gamma": trees.BoostedTreesRegressor(
         10, likelihood=likelihoods.Gamma(), cv=2, random_state=0
     ),
-    "boosted, one spread": regression.BoostedTreesRegressor(
+    "boosted, one spread": trees.BoostedTreesRegressor(
         10, likelihood=likelihoods.StudentT(scale=0.5, degrees_of_freedom=5.0), cv=2, random_state=0
     ),
 }
 CLASSIFIERS = {
-    "logistic": classification.LogisticRegression(features=features.Heaviside(1)),
-    "bayesian": classification.BayesianLogisticRegression(),
-    "closed form": classification.BayesianLogisticRegression(averaging="approximate"),
-    "sparse": classification.SparseLogisticRegression(),
-    "sparse by class": classification.SparseLogisticRegression(columns="per_class"),
-    "dual": classification.DualLogisticRegression(),
-    "kernel": classification.KernelLogisticRegression(max_iter=5),
-    "relevance vectors": classification.RelevanceVectorClassifier(
-        kernels.RBF(3.0).fixed(), random_state=0
-    ),
-    "process": classification.GaussianProcessClassifier(
+    "logistic": linear.LogisticRegression(features=features.Heaviside(1)),
+    "bayesian": linear.BayesianLogisticRegression(),
+    "closed form": linear.BayesianLogisticRegression(averaging="approximate"),
+    "sparse": sparse.SparseLogisticRegression(),
+    "sparse by class": sparse.SparseLogisticRegression(columns="per_class"),
+    "dual": linear.DualLogisticRegression(),
+    "kernel": process.KernelLogisticRegression(max_iter=5),
+    "relevance vectors": sparse.RelevanceVectorClassifier(kernels.RBF(3.0).fixed(), random_state=0),
+    "process": process.GaussianProcessClassifier(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
     ),
-    "units": classification.StagewiseClassifier(2, n_restarts=0, random_state=0),
-    "boosted": classification.LogitBoostClassifier(n_estimators=20, random_state=0),
-    "boosted trees": classification.BoostedTreesClassifier(10, cv=2, random_state=0),
-    "forest": classification.RandomForestClassifier(10, random_state=0),
-    "logistic tree": classification.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),
-    "hard gates": classification.LogisticTreeClassifier(
-        depth=1, gates="hard", n_restarts=0, random_state=0
-    ),
-    "experts": classification.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
+    "units": local.StagewiseClassifier(2, n_restarts=0, random_state=0),
+    "boosted": trees.LogitBoostClassifier(n_estimators=20, random_state=0),
+    "boosted trees": trees.BoostedTreesClassifier(10, cv=2, random_state=0),
+    "forest": trees.RandomForestClassifier(10, random_state=0),
+    "logistic tree": local.LogisticTreeClassifier(depth=2, n_restarts=0, random_state=0),
+    "hard gates": local.LogisticTreeClassifier(depth=1, gates="hard", n_restarts=0, random_state=0),
+    "experts": local.MixtureOfExpertsClassifier(n_restarts=0, random_state=0),
 }
 
 
@@ -161,8 +155,8 @@ def test_few_rows_tell_what_many_say(
     n_classes: int, chromium: browser.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(condensed, "MOST_PAGE_ROWS", 50)
-    kind = classification.GaussianProcessClassifier if n_classes else None
-    estimator = (kind or regression.GaussianProcessRegressor)(
+    kind = process.GaussianProcessClassifier if n_classes else None
+    estimator = (kind or process.GaussianProcessRegressor)(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0
     )
     model, rows = panel_cases.fitted(estimator, 120, n_classes), panel_cases.queries(20)
@@ -182,7 +176,7 @@ def test_a_category_of_many_levels_is_what_the_model_says(
     rng = np.random.default_rng(0)
     frame = panel_cases.frame(400).with_columns(kind=rng.permutation(400) % 60)
     frame = frame.with_columns(pl.col("kind").cast(pl.String))
-    model = tables.TableModel(regression.BayesianLinearRegression(), panel_cases.schema())
+    model = tables.TableModel(linear.BayesianLinearRegression(), panel_cases.schema())
     model.fit(frame)
     payload, rows = what_if.payload(model), panel_cases.queries(20)
     assert not isinstance(payload, what_if.NoPanel)

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from report import stories
 
-from posterity import comparison, regression, report, tables
+from posterity import comparison, linear, report, tables
 from posterity.report import html, pages
 
 HOSTILE = (
@@ -68,7 +68,7 @@ def hostile_story() -> report.Story:
     frame = pl.DataFrame(
         {HOSTILE[0]: x, HOSTILE[1]: level, HOSTILE[2]: rng.normal(size=n), HOSTILE[3]: y}
     )
-    story = stories.told(regression.BayesianLinearRegression(), frame, HOSTILE[3])
+    story = stories.told(linear.BayesianLinearRegression(), frame, HOSTILE[3])
     schema = dataclasses.replace(
         story.schema, dropped=(tables.Dropped(HOSTILE[4], HOSTILE[5]),), notes=HOSTILE
     )
@@ -213,12 +213,12 @@ def test_a_page_of_many_columns_rows_and_classes_is_small() -> None:
     X = rng.normal(size=(3000, 40))
     columns = {f"a rather long name of column {j} {'x' * 200}": X[:, j] for j in range(40)}
     frame = pl.DataFrame({**columns, "y": X @ rng.normal(size=40)})
-    story = stories.told(regression.BayesianLinearRegression(), frame, "y")
+    story = stories.told(linear.BayesianLinearRegression(), frame, "y")
     assert len(report.page(story).encode()) < 1_000_000
 
 
-@pytest.mark.parametrize("estimator", [regression.BayesianLinearRegression()])
-def test_the_smallest_table_has_a_page(estimator: regression.BayesianLinearRegression) -> None:
+@pytest.mark.parametrize("estimator", [linear.BayesianLinearRegression()])
+def test_the_smallest_table_has_a_page(estimator: linear.BayesianLinearRegression) -> None:
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 2.5, 2.0, 4.0]})
     story = stories.told(estimator, frame, "y")
     one = comparison.HeldOut(*(getattr(story.held_out, f)[:1] for f in FIELDS))

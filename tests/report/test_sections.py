@@ -15,9 +15,9 @@ from report import stories
 from scipy import stats
 from support.for_each import for_each
 
-from posterity import comparison, kernels, regression, report
-from posterity.classification import BayesianLogisticRegression, RandomForestClassifier
+from posterity import comparison, kernels, linear, process, report, sparse
 from posterity.comparison.results import HeldOut
+from posterity.linear import BayesianLogisticRegression
 from posterity.report import sections
 from posterity.report.material import ReportData, draw_positions
 from posterity.report.sections import (
@@ -52,6 +52,7 @@ from posterity.report.sections.blocks import (
     Section,
     Table,
 )
+from posterity.trees import RandomForestClassifier
 
 
 def looked(story: report.Story) -> ReportData:
@@ -124,7 +125,7 @@ def test_quantiles_are_those_of_the_model() -> None:
 def test_curves_follow_the_cycles_of_a_date(days: int, first: float) -> None:
     moments = np.datetime64("1970-01-01") + np.arange(days + 1)
     frame = pl.DataFrame({"day": moments, "y": np.cos(2.0 * np.pi * np.arange(days + 1) / 7.0)})
-    material = looked(stories.told(regression.BayesianLinearRegression(), frame, "y"))
+    material = looked(stories.told(linear.BayesianLinearRegression(), frame, "y"))
     grid = material.grid("day", 0.0, float(days), 41)
     assert grid[0] == pytest.approx(first)
     assert grid[-1] == days
@@ -276,7 +277,7 @@ def test_pictures_of_many_rows_stay_small() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=n)
     story = stories.told(
-        regression.BayesianLinearRegression(),
+        linear.BayesianLinearRegression(),
         pl.DataFrame({"x": x, "y": x + rng.normal(size=n)}),
         "y",
     )
@@ -455,7 +456,7 @@ def test_only_weights_that_are_not_zero_are_shown() -> None:
     frame = pl.DataFrame(
         {**{f"x{j}": X[:, j] for j in range(8)}, "y": X[:, 5] + 0.1 * rng.normal(size=60)}
     )
-    story = stories.told(regression.SparseLinearRegression(), frame, "y")
+    story = stories.told(sparse.SparseLinearRegression(), frame, "y")
     table = tables(weights.section(looked(story)))[0]
     assert [row.cells[0] for row in table.rows] == ["x5"]
     assert "1 of 8 weights" in table.caption
@@ -470,7 +471,7 @@ def test_length_scales_are_found_in_any_part_of_a_kernel() -> None:
 
 def test_short_length_scales_stand_first() -> None:
     kernel = kernels.RBF((9.0, 0.5)).fixed()
-    model = regression.GaussianProcessRegressor(kernel, noise_variance=0.1)
+    model = process.GaussianProcessRegressor(kernel, noise_variance=0.1)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2))
     frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.sin(x[:, 1])})
@@ -558,7 +559,7 @@ def test_what_was_given_to_classes_is_told() -> None:
 def test_a_number_of_two_values_is_drawn_as_two() -> None:
     sex = pl.Series(np.random.default_rng(0).integers(1, 3, stories.N).astype(float))
     frame = stories.measurements().with_columns(sex=sex, height=pl.col("height") + 9.0 * sex)
-    material = looked(stories.told(regression.BayesianLinearRegression(), frame, "height"))
+    material = looked(stories.told(linear.BayesianLinearRegression(), frame, "height"))
     assert material.two_values("sex") == (1.0, 2.0)
     assert material.two_values("size") is None
     assert material.typical["sex"] in (1.0, 2.0)

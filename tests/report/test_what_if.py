@@ -11,16 +11,20 @@ from report import panel_cases
 from sklearn.linear_model import Ridge
 from support.for_each import for_each
 
+import posterity
 from posterity import (
-    classification,
     features,
     kernels,
     likelihoods,
+    linear,
+    models,
     page_forms,
-    regression,
+    process,
+    sparse,
     tables,
+    trees,
 )
-from posterity.inference.process.latent import condensed
+from posterity.process.latent import condensed
 from posterity.report import what_if
 
 WITHOUT_A_FORM = {"DiscreteClassifier"}  # of counts, not of rows that are encoded to numbers
@@ -52,7 +56,7 @@ def test_packing_takes_the_smallest_type_that_loses_nothing(values: list[float],
 
 
 def test_a_payload_is_strict_json_with_every_control() -> None:
-    found = payload_of(regression.BayesianLinearRegression())
+    found = payload_of(linear.BayesianLinearRegression())
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["target"] == "y"
     width, age, kind, day = found["inputs"]  # type: ignore[misc]
@@ -76,7 +80,7 @@ def test_controls_say_how_dates_and_whole_numbers_are_given() -> None:
         }
     )
     schema = tables.infer(frame, "y", date=("clock", "moment"), keep=("whole",))
-    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    model = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
     found = what_if.payload(model, first=["whole", "no such column"])
     assert not isinstance(found, what_if.NoPanel)
     kinds = {part["name"]: part.get("written", part.get("whole")) for part in found["inputs"]}
@@ -86,7 +90,7 @@ def test_controls_say_how_dates_and_whole_numbers_are_given() -> None:
 
 def test_a_column_of_which_nothing_was_seen_starts_as_missing() -> None:
     frame = panel_cases.frame(30).with_columns(width=pl.lit(None, pl.Float64), age=pl.lit(5.0))
-    estimator = regression.BayesianLinearRegression()
+    estimator = linear.BayesianLinearRegression()
     found = what_if.payload(tables.TableModel(estimator, panel_cases.schema()).fit(frame))
     assert not isinstance(found, what_if.NoPanel)
     width, age = found["inputs"][:2]
@@ -99,23 +103,23 @@ def test_an_input_of_text_is_refused_in_words() -> None:
     frame = panel_cases.frame(60).with_columns(kind=pl.Series([" ".join(w) for w in words]))
     inputs = (tables.Column("age", "number"), tables.Column("kind", "text"))
     schema = tables.Schema("y", "regression", inputs)
-    model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    model = tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
     found = what_if.payload(model)
     assert isinstance(found, what_if.NoPanel)
     assert found.why == "The input 'kind' is text, which cannot run in a page."
 
 
 def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
-    found = payload_of(classification.LogitBoostClassifier(n_estimators=5), n_classes=3)
+    found = payload_of(trees.LogitBoostClassifier(n_estimators=5), n_classes=3)
     assert found["classes"] == ["class 0", "class 1", "class 2"]
 
 
 def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
-    for room in (regression, classification):
-        for name, found in inspect.getmembers(room, inspect.isclass):
-            public = name in room.__all__ and hasattr(found, "fit")
+    for name in posterity.__all__:
+        found = getattr(posterity, name)
+        if inspect.isclass(found) and issubclass(found, models.Regressor | models.Classifier):
             has_form = hasattr(found, "page_form")
-            assert not public or has_form != (name in WITHOUT_A_FORM), name
+            assert has_form != (name in WITHOUT_A_FORM), name
 
 
 @for_each(
@@ -123,15 +127,15 @@ def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
     [
         (Ridge(), "Ridge cannot run"),
         (
-            regression.BoostedTreesRegressor(5, likelihood=likelihoods.LogNormal(), random_state=0),
+            trees.BoostedTreesRegressor(5, likelihood=likelihoods.LogNormal(), random_state=0),
             "LogNormal cannot run",
         ),
-        (regression.RandomFernRegressor(random_state=0), "leaves do not fit"),
-        (regression.DualLinearRegression(lambda A, B: A @ B.T), "user-defined kernel function"),
-        (regression.GaussianProcessRegressor(kernels.Cosine()), "kernel Cosine()"),
-        (regression.LinearRegression(features=features.Polynomial(3)), "fit all rows exactly"),
+        (trees.RandomFernRegressor(random_state=0), "leaves do not fit"),
+        (linear.DualLinearRegression(lambda A, B: A @ B.T), "user-defined kernel function"),
+        (process.GaussianProcessRegressor(kernels.Cosine()), "kernel Cosine()"),
+        (linear.LinearRegression(features=features.Polynomial(3)), "fit all rows exactly"),
         (
-            regression.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), query_column=True),
+            sparse.RelevanceVectorRegressor(kernels.RBF(3.0).fixed(), query_column=True),
             "query_column=True",
         ),
     ],
@@ -148,7 +152,7 @@ def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
     X = np.random.default_rng(0).normal(size=(40, 3))
     y, told = np.digitize(X[:, 0] - 2.0 * X[:, 1], [-1.5, 1.5]), []
     for how in ("auto", "laplace"):
-        model = classification.SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
+        model = sparse.SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
         told.append(page_forms.encode(model.posterior_.page_form()))
     assert type(model.posterior_.fit).__name__ == "LaplaceFit"
     differ = {name for name in told[0].keys() | told[1].keys() if told[0][name] != told[1][name]}
@@ -158,7 +162,7 @@ def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
 def test_a_payload_is_never_larger_than_a_page_should_carry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = panel_cases.fitted(regression.BayesianLinearRegression())
+    model = panel_cases.fitted(linear.BayesianLinearRegression())
     monkeypatch.setattr(page_forms, "LIMIT", 3000)
     found = what_if.payload(model)
     assert isinstance(found, what_if.NoPanel)
@@ -168,7 +172,7 @@ def test_a_payload_is_never_larger_than_a_page_should_carry(
 def test_what_few_rows_cannot_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(condensed, "MOST_PAGE_ROWS", 50)
     monkeypatch.setattr(condensed, "PAGE_ROWS", 20)
-    estimator = regression.GaussianProcessRegressor(kernels.RBF(0.3).fixed(), random_state=0)
+    estimator = process.GaussianProcessRegressor(kernels.RBF(0.3).fixed(), random_state=0)
     found = what_if.payload(panel_cases.fitted(estimator))
     assert isinstance(found, what_if.NoPanel)
     assert "covariances of 60 rows" in found.why

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from support.for_each import for_each
 
-from posterity import classification, regression, tables
+from posterity import linear, tables
 from posterity.tables import answers
 
 
@@ -14,7 +14,7 @@ def model():
     x = np.linspace(0.0, 3.0, 30)
     frame = pl.DataFrame({"x": x, "y": 2.0 * x + np.cos(40.0 * x)})
     schema = tables.infer(frame, "y")
-    return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    return tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
 
 
 def test_pieces_say_what_the_whole_says(model, monkeypatch):
@@ -47,7 +47,7 @@ def test_quantiles_are_named_by_their_percentage(model, level, name):
 def test_classes_are_answered_with_their_labels():
     frame = pl.DataFrame({"x": [0.0, 1.0, 0.2, 0.9] * 5, "kind": ["no", "yes"] * 10})
     fitted = tables.TableModel(
-        classification.BayesianLogisticRegression(), tables.infer(frame, "kind")
+        linear.BayesianLogisticRegression(), tables.infer(frame, "kind")
     ).fit(frame)
     said = tables.append_predictions(fitted, pl.DataFrame({"x": [0.0, 1.0]}))
     assert said.columns == ["x", "kind_predicted", "kind_p_no", "kind_p_yes", "kind_unusual"]

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from support.for_each import for_each
 
-from posterity import classification, regression, tables
+from posterity import linear, tables, trees
 
 RNG = np.random.default_rng(5)
 N = 80
@@ -40,13 +40,13 @@ def labelled():
 def regressor():
     frame = table()
     schema = tables.infer(frame, "price")
-    return tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    return tables.TableModel(linear.BayesianLinearRegression(), schema).fit(frame)
 
 
 def classifier(estimator=None):
     frame = labelled()
     schema = tables.infer(frame, "kind")
-    model = classification.BayesianLogisticRegression() if estimator is None else estimator
+    model = linear.BayesianLogisticRegression() if estimator is None else estimator
     return tables.TableModel(model, schema).fit(frame)
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_estimator_on_the_encoded_rows():
     rows = frame.filter(pl.col("price") != "")
     X = tables.TableEncoder(model.schema.inputs).fit(rows).transform(rows)
     y = rows["price"].str.replace_all(r"[$,]", "").cast(float).to_numpy()
-    alone = regression.BayesianLinearRegression().fit(X, y)
+    alone = linear.BayesianLinearRegression().fit(X, y)
     np.testing.assert_array_equal(model.encode_inputs(rows), X)
     np.testing.assert_allclose(model.predict(rows), alone.predict(X))
     np.testing.assert_allclose(
@@ -207,7 +207,7 @@ def test_the_profile_has_a_row_for_each_input():
 
 @pytest.mark.parametrize(
     "estimator",
-    [regression.LinearRegression(), regression.RidgeRegression(), regression.RandomTreeRegressor()],
+    [linear.LinearRegression(), linear.RidgeRegression(), trees.RandomTreeRegressor()],
 )
 def test_columns_that_sum_to_one_trouble_no_regressor(estimator):
     frame = table()
@@ -217,7 +217,7 @@ def test_columns_that_sum_to_one_trouble_no_regressor(estimator):
 
 def test_scikit_learn_scores_and_tunes_it_on_frames_with_text():
     frame = pd.DataFrame({"size": SIZE, "colour": COLOUR})
-    ridge = tables.TableModel(regression.RidgeRegression())
+    ridge = tables.TableModel(linear.RidgeRegression())
     assert is_regressor(ridge)
     scores = cross_val_score(ridge, frame, PRICE, cv=4)
     assert scores.min() > 0.9
@@ -231,7 +231,7 @@ def test_scikit_learn_scores_and_tunes_it_on_frames_with_text():
 def test_classes_come_back_in_the_type_of_y(kind):
     y = {"text": KIND, "number": (KIND == "dear") + 3, "truth": KIND == "dear"}[kind]
     frame = pl.DataFrame({"size": SIZE, "colour": COLOUR})
-    model = tables.TableModel(classification.BayesianLogisticRegression())
+    model = tables.TableModel(linear.BayesianLogisticRegression())
     assert is_classifier(model)
     losses = cross_val_score(model, frame, y, cv=3, scoring="neg_log_loss")
     assert losses.mean() > -0.5
@@ -255,9 +255,9 @@ EXTENSION_ARRAYS = {
 @for_each("kind", list(EXTENSION_ARRAYS))
 def test_extension_arrays_of_pandas_are_targets_as_their_series_are(kind):
     y, X = EXTENSION_ARRAYS[kind], {"size": SIZE, "colour": COLOUR}
-    estimator = regression.BayesianLinearRegression()
+    estimator = linear.BayesianLinearRegression()
     if kind in ("categories", "text", "truth"):
-        estimator = classification.LogisticRegression()
+        estimator = linear.LogisticRegression()
     model, same = (tables.TableModel(estimator).fit(X, one) for one in (y, pd.Series(y)))
     np.testing.assert_array_equal(model.predict(X), same.predict(X))
     assert model.score(X, y) == same.score(X, pd.Series(y))
@@ -267,7 +267,7 @@ def test_tables_of_every_library_are_the_same_rows():
     import pyarrow as pa
 
     X = np.column_stack([SIZE, RNG.normal(size=N)])
-    model = tables.TableModel(regression.BayesianLinearRegression()).fit(X, PRICE)
+    model = tables.TableModel(linear.BayesianLinearRegression()).fit(X, PRICE)
     names = {"x0": X[:, 0], "x1": X[:, 1]}
     for other in (names, pl.DataFrame(names), pd.DataFrame(names), pa.table(names)):
         np.testing.assert_array_equal(model.predict(other), model.predict(X))

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from posterity import regression, tables
+from posterity import linear, tables
 
 
 def frame(n, seed, **changes):
@@ -17,7 +17,7 @@ def frame(n, seed, **changes):
 @pytest.fixture(scope="module")
 def model():
     train = frame(200, 0)
-    return tables.TableModel(regression.LinearRegression(), tables.infer(train, "y")).fit(train)
+    return tables.TableModel(linear.LinearRegression(), tables.infer(train, "y")).fit(train)
 
 
 def reasons(model, rows):
@@ -40,7 +40,7 @@ def test_the_reason_names_the_inputs(model):
 @pytest.mark.parametrize("n", [20, 200])
 def test_few_rows_of_the_same_kind_are_marked(n):
     train = frame(n, 1)
-    model = tables.TableModel(regression.LinearRegression(), tables.infer(train, "y")).fit(train)
+    model = tables.TableModel(linear.LinearRegression(), tables.infer(train, "y")).fit(train)
     marked = [one for one in reasons(model, frame(2_000, 2)) if one]
     assert len(marked) <= 0.05 * 2_000
 

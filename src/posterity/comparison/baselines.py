@@ -12,15 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from posterity import (
-    arrays,
-    classification,
-    designs,
-    distributions,
-    likelihoods,
-    regression,
-    tables,
-)
+from posterity import arrays, designs, distributions, likelihoods, linear, models, tables
 from posterity.comparison import measuring
 from posterity.comparison.candidates import Candidate
 from posterity.designs.moments import RowMoments
@@ -28,7 +20,7 @@ from posterity.designs.moments import RowMoments
 _INNER_FOLDS = 3
 
 
-class MeanRegressor(regression.Regressor):
+class MeanRegressor(models.Regressor):
     """Predict every row by a normal whose mean and variance are those of the targets."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -56,7 +48,7 @@ class MeanRegressor(regression.Regressor):
         return distributions.StudentT(location, scale, self.n_rows_ - 1.0)
 
 
-class MeanRateRegressor(regression.Regressor):
+class MeanRateRegressor(models.Regressor):
     """Predict counts by one rate for all rows, and the spread of rates over the rows."""
 
     likelihood = likelihoods.NegativeBinomial()
@@ -64,7 +56,7 @@ class MeanRateRegressor(regression.Regressor):
     def fit(self, X: ArrayLike, y: ArrayLike, exposure: ArrayLike | None = None) -> Self:
         """Learn the rate and its spread."""
         rows, targets = validate_data(self, X, y, y_numeric=True)
-        self.model_ = regression.GeneralizedLinearRegression(self.likelihood)
+        self.model_ = linear.GeneralizedLinearRegression(self.likelihood)
         self.model_.fit(np.zeros((len(rows), 1)), targets, exposure=exposure)
         return self
 
@@ -77,7 +69,7 @@ class MeanRateRegressor(regression.Regressor):
         return self.model_.predict_dist(np.zeros((n, 1)), exposure=exposure)
 
 
-class NormalNoiseRegressor(regression.Regressor):
+class NormalNoiseRegressor(models.Regressor):
     """Add normal noise to a point prediction, with the variance of errors in three inner folds."""
 
     def __init__(self, estimator: Any, *, seed: int = 0) -> None:
@@ -103,7 +95,7 @@ class NormalNoiseRegressor(regression.Regressor):
         return distributions.Normal(mean, np.sqrt(self.noise_variance_))
 
 
-class FrequencyClassifier(classification.Classifier):
+class FrequencyClassifier(models.Classifier):
     """Predict every row by the class frequencies."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -129,7 +121,7 @@ class FrequencyClassifier(classification.Classifier):
         return distributions.Categorical(np.tile(np.log(self.frequencies_), (n, 1)))
 
 
-class ProbabilityClassifier(classification.Classifier):
+class ProbabilityClassifier(models.Classifier):
     """Use ``predict_proba`` of another classifier, with probabilities of at least 1e-15."""
 
     def __init__(self, estimator: Any) -> None:

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from posterity import classification, estimators, regression, tables
+from posterity import estimators, linear, local, process, sparse, tables, trees
 from posterity.comparison.holdout import HoldoutKind
 from posterity.comparison.lagged import LaggedRegressor
 from posterity.models import Member, Size, Target, View
 
 ALL = "all"
-_ROOMS: dict[str, Any] = {"regression": regression, "classification": classification}
 _LONG = "takes long on a table of this size; name it with --models to compare it too."
 
 
@@ -73,11 +72,15 @@ def family(task: tables.Task | None = None) -> tuple[Member, ...]:
     """
     if task is None:
         return family("regression") + family("classification")
-    if task not in _ROOMS:
+    if task not in ("regression", "classification"):
         raise ValueError(f"task={task!r} must be 'regression' or 'classification'.")
-    models = [getattr(_ROOMS[task], name) for name in estimators.BY_ROOM[task]]
-    own = [LaggedRegressor] if task == "regression" else []
-    found = [one.describe(model) for model in (*models, *own) for one in model.card.candidates]
+    models = [
+        getattr(room, name)
+        for room in (linear, local, process, sparse, trees)
+        for name in estimators.BY_ROOM[room.__name__.removeprefix("posterity.")]
+    ]
+    described = [one.describe(m) for m in (*models, LaggedRegressor) for one in m.card.candidates]
+    found = [one for one in described if one.task == task]
     return tuple(sorted(found, key=lambda one: one.order))
 
 

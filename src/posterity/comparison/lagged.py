@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from posterity import distributions, regression
+from posterity import distributions, linear, models
 from posterity.arrays import Array
 from posterity.models import Member, ModelCard
 
@@ -14,7 +14,7 @@ _AVERAGED = 4  # targets of the slower lag
 _LEAST = 5  # effective rows more than columns, to fit a horizon
 
 
-class LaggedRegressor(regression.Regressor):
+class LaggedRegressor(models.Regressor):
     """Predict a row from its columns and the last targets before it, with a model a horizon.
 
     Column 0 is the time. Horizons are 1, 2, 4, 8, ... steps, where a step is the median distance of
@@ -82,7 +82,7 @@ class LaggedRegressor(regression.Regressor):
         some = np.flatnonzero(place >= h)
         Z = np.column_stack([rows[some], self._lags(place[some] - h)])
         weight = np.full(len(some), 1.0 / h)
-        return regression.BayesianLinearRegression().fit(Z, targets[some], sample_weight=weight)
+        return linear.BayesianLinearRegression().fit(Z, targets[some], sample_weight=weight)
 
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """Return a normal for each row, whose variance grows with its horizon."""

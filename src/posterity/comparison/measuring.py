@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import classification, distributions
+from posterity import distributions, models
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS, HeldOut, Result
 from posterity.scoring import calibration
@@ -221,7 +221,7 @@ def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: i
 
 def log_probabilities(estimator: Any, X: Array) -> Array:
     """Return log-probabilities of the fitted classes; a pipeline has no ``predict_dist``."""
-    if isinstance(estimator, classification.Classifier):
+    if isinstance(estimator, models.Classifier):
         return estimator.predict_dist(X).log_probabilities()
     p = np.maximum(estimator.predict_proba(X), SMALLEST)
     return distributions.Categorical.from_logits(np.log(p)).log_probabilities()

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from posterity import classification, regression
+from posterity import trees
 from posterity.comparison import budget as budgets
 from posterity.comparison import trial
 from posterity.comparison.folds import TableFolds
@@ -18,7 +18,7 @@ _RACE_FOLDS = 2  # a model is stopped after this many at the earliest
 _RACE_ROWS = 100  # common rows without which no model is stopped
 _RACE_SECONDS = 1.0  # saved at least by stopping a model, which may be useful in a mixture
 _FAR, _FAR_ERRORS = 0.05, 5.0  # nats and standard errors by which it is then behind
-_FORESTS = (regression.RandomForestRegressor, classification.RandomForestClassifier)
+_FORESTS = (trees.RandomForestRegressor, trees.RandomForestClassifier)
 
 
 def run_folds(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import classification, distributions, regression, tables
+from posterity import distributions, models, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
 from posterity.constructors import declare_parameters, field
@@ -18,7 +18,7 @@ Estimators = tuple[tuple[str, Any], ...]
 
 
 @declare_parameters
-class StackedRegressor(regression.Regressor):
+class StackedRegressor(models.Regressor):
     """Average the predictive distributions of several regressors with given weights.
 
     Parameters
@@ -71,7 +71,7 @@ class StackedRegressor(regression.Regressor):
 
 
 @declare_parameters
-class StackedClassifier(classification.Classifier):
+class StackedClassifier(models.Classifier):
     """Average the class probabilities of several classifiers with given weights.
 
     Parameters

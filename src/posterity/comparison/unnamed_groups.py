@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from posterity import classification, regression, tables
+from posterity import tables, trees
 from posterity.arrays import Array
 from posterity.comparison import folds, measuring, role_columns
 from posterity.comparison.holdout import Dependence, Holdout, name_group
@@ -169,9 +169,9 @@ def _count(codes: NDArray[np.intp]) -> int:
 def _score_forest(rows: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -> HeldOut:
     """Predict each row by a forest that was not fitted to the rows that are held out with it."""
     make = (
-        classification.RandomForestClassifier
+        trees.RandomForestClassifier
         if schema.task == "classification"
-        else regression.RandomForestRegressor
+        else trees.RandomForestRegressor
     )
     parts = folds.split_table(rows, schema, holdout)
     said = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from posterity import arrays, distributions, linalg, models
+from posterity import arrays, distributions, linalg, linear
 from posterity.arrays import Array
 from posterity.displays.style import COLORS, axes_or_new
 
@@ -89,7 +89,7 @@ class PosteriorDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: models.WeightedModel,
+        estimator: linear.WeightedModel,
         weights: tuple[int | str, int | str] = ("intercept", 0),
         *,
         output: Any = None,
@@ -113,7 +113,7 @@ class PosteriorDisplay:
         coverage, n_draws, random_state
             As in :meth:`from_distribution`.
         """
-        if not isinstance(estimator, models.WeightedModel):
+        if not isinstance(estimator, linear.WeightedModel):
             raise TypeError(
                 f"{type(estimator).__name__} has no normal posterior of weights; use a Bayesian "
                 "linear model, or from_distribution with any normal."
@@ -162,7 +162,7 @@ class PosteriorDisplay:
         return axes
 
 
-def _weight_name(estimator: models.WeightedModel, weight: int | str) -> str:
+def _weight_name(estimator: linear.WeightedModel, weight: int | str) -> str:
     """Return the name of a weight for an axis."""
     if weight == "intercept":
         return "intercept"

@@ -13,7 +13,7 @@ from posterity import arrays, distributions, kernels, linalg
 from posterity.arrays import Array
 from posterity.displays import grid
 from posterity.displays.style import COLORS, axes_or_new
-from posterity.regression.base import Regressor
+from posterity.models.regressor import Regressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

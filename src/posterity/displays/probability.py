@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from posterity import arrays, distributions, models
+from posterity import arrays, distributions, linear
 from posterity.arrays import Array
 from posterity.displays import grid
 from posterity.displays.decision_surface import ProbabilisticClassifier
@@ -193,7 +193,7 @@ def _functions(estimator: Any, x: Array, n_functions: int, random_state: Any) ->
         return np.empty((0, len(x)))
     if len(estimator.classes_) != 2:
         raise ValueError("Posterior curves are available for two classes only; use n_functions=0.")
-    if not isinstance(estimator, models.WeightedModel):
+    if not isinstance(estimator, linear.WeightedModel):
         raise TypeError(
             f"{type(estimator).__name__} has no posterior of weights to draw from; "
             "use n_functions=0, or BayesianLogisticRegression."

@@ -1,6 +1,6 @@
 """Features whose parameters are learned together with the weights of the model.
 
-``fit`` draws random parameters; ``inference.local`` optimises them. They refer to standardised
+``fit`` draws random parameters; ``local`` optimises them. They refer to standardised
 columns, so units of measurement do not matter.
 """
 

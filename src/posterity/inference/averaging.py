@@ -248,7 +248,7 @@ class PosteriorMixture:
     Examples
     --------
     >>> from posterity import kernels
-    >>> from posterity.inference.process.prior import ProcessPrior
+    >>> from posterity.process.prior import ProcessPrior
     >>> parts = tuple(ProcessPrior(kernels.RBF(1.0), np.array([m]), np.zeros(1)) for m in (0, 2))
     >>> mixture = PosteriorMixture(parts[0], parts, np.array([0.5, 0.5]))
     >>> mixture.latent(np.zeros((1, 1)))

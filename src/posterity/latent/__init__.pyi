@@ -1,4 +1,4 @@
-from posterity.latent.gplvm import GPLVM
+from posterity.latent.gplvm_model import GPLVM
 from posterity.latent.hierarchical_gplvm import HierarchicalGPLVM
 from posterity.latent.kernel_k_means import KernelKMeans
 from posterity.latent.kernel_pca import KernelPCA

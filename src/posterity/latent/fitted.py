@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.inference.gplvm import Descent, MapFit, VariationalFit
 from posterity.kernels import Kernel
+from posterity.latent.gplvm import Descent, MapFit, VariationalFit
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 
 _EFFECTIVE = 1e-2  # relevance, in units of the largest, of a dimension that counts

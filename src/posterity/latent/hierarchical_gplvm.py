@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference.gplvm import (
+from posterity.latent import lazy_forms, motion, transformer
+from posterity.latent.fitted import FittedHierarchy
+from posterity.latent.gplvm import (
     Descent,
     HierarchyPlan,
     LearnedHierarchy,
@@ -22,8 +24,6 @@ from posterity.inference.gplvm import (
     TrajectoryPrior,
     fit_hierarchy,
 )
-from posterity.latent import lazy_forms, motion, transformer
-from posterity.latent.fitted import FittedHierarchy
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 from posterity.models import ModelCard

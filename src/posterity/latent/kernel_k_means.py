@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference.components import (
+from posterity.latent import lazy_forms
+from posterity.latent.components import (
     Clusters,
     center_kernel,
     fill_kernel_matrix,
     find_clusters,
     iterate_cross_blocks,
 )
-from posterity.latent import lazy_forms
 from posterity.models import ModelCard
 from posterity.row_groups import RowGroups
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.gplvm import Path
+from posterity.latent.gplvm import Path
 
 
 def check_path(

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
-from posterity.inference.components import Spectrum
+from posterity.latent.components import Spectrum
 
 Number: TypeAlias = int | float | Literal["evidence"] | None
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from posterity import arrays, distributions, models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference.components import (
+from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.latent.components import (
     Principal,
     RowSource,
     StreamedSource,
@@ -19,7 +20,6 @@ from posterity.inference.components import (
     decompose_by_projection,
     decompose_by_rows,
 )
-from posterity.latent import lazy_forms, number_of_axes, principal_model
 from posterity.models import ModelCard
 
 _METHODS = ("auto", "columns", "rows", "randomized")
@@ -82,7 +82,7 @@ class PCA(principal_model.PrincipalModel):
 
     The evidence is computed when it is asked for: ``log_evidence_`` in a moment, ``log_evidences_``
     for m^3 operations, m = min(N, D), or some two seconds for a thousand columns. Its priors are
-    worth one row: ``posterity.inference.components.evidence`` says which.
+    worth one row: ``posterity.latent.components.evidence`` says which.
 
     Examples
     --------

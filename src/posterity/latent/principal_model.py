@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import callers, designs, models, validation
 from posterity.arrays import Array
-from posterity.inference.components import (
+from posterity.latent.components import (
     FactoredSource,
     MemorySource,
     Principal,

@@ -13,14 +13,14 @@ from posterity import models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.designs.centred import Centred
-from posterity.inference.components import (
+from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.latent.components import (
     Principal,
     RowSource,
     StreamedSource,
     decompose_by_columns,
     decompose_by_rows,
 )
-from posterity.latent import lazy_forms, number_of_axes, principal_model
 from posterity.models import ModelCard
 
 _METHODS = ("pca", "zca")

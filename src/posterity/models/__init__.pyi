@@ -1,10 +1,3 @@
-from posterity.models.candidate_rows import (
-    CandidatePool,
-    CentredColumns,
-    GivenRows,
-    PartitionRows,
-    make_kernel_design,
-)
 from posterity.models.card import (
     MOST_KERNEL_ROWS,
     MOST_PAIR_COLUMNS,
@@ -15,14 +8,9 @@ from posterity.models.card import (
     Target,
     View,
 )
+from posterity.models.classifier import Classifier
 from posterity.models.column_moments import ColumnMoments
-from posterity.models.dual_model import DualModel
-from posterity.models.exposure import (
-    add_exposure,
-    attach_exposure,
-    refuse_exposure,
-    require_counts,
-)
+from posterity.models.exposure import add_exposure, attach_exposure, refuse_exposure, require_counts
 from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import FittedAttribute, find_center, is_fitted
 from posterity.models.kernel_frame import KernelFrame
@@ -47,21 +35,8 @@ from posterity.models.lazy_queries import (
     transform_lazily,
 )
 from posterity.models.near_copies import find_near_copies, learn_without_copies
-from posterity.models.partitioned_training import PartitionedTraining, check_process_source
-from posterity.models.relevance_model import (
-    RelevanceModel,
-    arrange_rows,
-    check_algorithm,
-    report_choice,
-)
+from posterity.models.regressor import Regressor
 from posterity.models.search_report import report_kernel_bounds, report_weight_bounds
-from posterity.models.split_model import (
-    ForestModel,
-    SplitModel,
-    check_groups,
-    drop_weightless_rows,
-    refuse_groups,
-)
 from posterity.models.streamed_rows import (
     Source,
     StreamedRows,
@@ -77,59 +52,42 @@ from posterity.models.streamed_rows import (
     warn_of_copies_in_chunks,
 )
 from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
-from posterity.models.vector_fit import FoundVectors, VectorFit, shape_outputs
-from posterity.models.weighed_model import WeightedModel
 from posterity.models.wrapped import predict_dist
 
 __all__ = [
     "MOST_KERNEL_ROWS",
     "MOST_PAIR_COLUMNS",
     "ArrayAnswer",
-    "CandidatePool",
-    "CentredColumns",
+    "Classifier",
     "ColumnMoments",
     "DistributionAnswer",
-    "DualModel",
     "FeatureModel",
     "FittedAttribute",
-    "ForestModel",
-    "FoundVectors",
-    "GivenRows",
     "KernelFrame",
     "KernelModel",
     "Member",
     "ModelCard",
     "PartitionQuestion",
-    "PartitionRows",
-    "PartitionedTraining",
     "Refusal",
-    "RelevanceModel",
+    "Regressor",
     "Role",
     "Size",
     "Source",
-    "SplitModel",
     "StreamedRows",
     "Target",
     "Training",
-    "VectorFit",
     "View",
-    "WeightedModel",
     "add_exposure",
     "answer_lazily",
-    "arrange_rows",
     "attach_exposure",
-    "check_algorithm",
     "check_block_weights",
     "check_columns",
-    "check_groups",
     "check_known_noise",
     "check_noise",
-    "check_process_source",
     "check_row_weights",
     "check_targets",
     "check_variance",
     "drop_repeated_rows",
-    "drop_weightless_rows",
     "find_center",
     "find_near_copies",
     "find_streamed_source",
@@ -138,22 +96,18 @@ __all__ = [
     "join_rows",
     "learn_columns",
     "learn_without_copies",
-    "make_kernel_design",
     "make_query_noise",
     "predict_dist",
     "read_targets",
     "refuse_beside_chunks",
     "refuse_exposure",
-    "refuse_groups",
     "refuse_learned",
     "refuse_partitions",
-    "report_choice",
     "report_kernel_bounds",
     "report_weight_bounds",
     "require_counts",
     "sample_rows",
     "score_lazily",
-    "shape_outputs",
     "split_nested_params",
     "transform_lazily",
     "warn_of_copies_in_chunks",

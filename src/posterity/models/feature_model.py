@@ -15,7 +15,7 @@ from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows
-from posterity.inference.local import fit_learned_features
+from posterity.inference.learned_features import fit_learned_features
 from posterity.models.training import refuse_noise_of_rows
 from posterity.page_forms import Form
 

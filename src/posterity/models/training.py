@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, copies, kernels, validation
 from posterity.arrays import Array
-from posterity.inference.process import HeldRows, Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
 from posterity.likelihoods import exposed_counts
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments

@@ -23,6 +23,7 @@ from posterity.persistence import around, fields
 from posterity.persistence.errors import FileError
 
 _HOME = {name: room for room, names in estimators.BY_ROOM.items() for name in names}
+_FAMILIES = frozenset(estimators.BY_ROOM) - {"trees"}  # what they offer besides are records
 _SKLEARN = frozenset(
     f"{module}.{name}"
     for table in (around.CLASSES, around.INNER, around.FUNCTIONS)
@@ -103,6 +104,8 @@ def _find_public(name: str) -> type | None:
     """Return the public class with this name; None if there is none whose objects have fields."""
     room, _, short = name.rpartition(".")
     room = room or _HOME.get(short, "")
+    if room in _FAMILIES and short not in _HOME:
+        return None
     if not room.isalpha() or importlib.util.find_spec(f"posterity.{room}") is None:
         return None
     module = importlib.import_module(f"posterity.{room}")

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from posterity import distributions, regression
+from posterity import distributions, models
 from posterity.arrays import Array
 from posterity.tables import looking, texts
 from posterity.tables.columns import CellError, Column, TableError
@@ -18,7 +18,7 @@ EXPOSURE = "it is the exposure of the counts"
 NEEDS_EXPOSURE = "takes no exposure: it does not describe the rate of counts."
 
 
-class RateRegressor(regression.Regressor):
+class RateRegressor(models.Regressor):
     """A regressor of counts whose last column is the exposure of each count.
 
     Parameters

@@ -25,6 +25,7 @@ from posterity.tables.roles import (
     number_regions,
 )
 from posterity.tables.unusual import TrainingRange
+from posterity.trees.estimators import split_model
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
 
@@ -165,7 +166,7 @@ class TableModel(BaseEstimator):
     ) -> NDArray[Any] | None:
         """Return the group of each row that is kept, if the estimator asks for groups."""
         if groups is not None:
-            numbers = models.check_groups(groups, len(kept))
+            numbers = split_model.check_groups(groups, len(kept))
             return None if numbers is None else numbers[kept]
         if find_groups_parameter(self.estimator) is None:
             return None

@@ -4,18 +4,6 @@ Learners see rows only through a family of splits. A user-defined family, for ro
 a subclass of :class:`Family`, or a :class:`Function`.
 """
 
-from posterity.trees.families.columns import Columns
-from posterity.trees.families.family import Family
-from posterity.trees.families.function import Function
-from posterity.trees.families.projections import Differences, Orientations, Projections
-from posterity.trees.structure import Trees
+from posterity import doors
 
-__all__ = [
-    "Columns",
-    "Differences",
-    "Family",
-    "Function",
-    "Orientations",
-    "Projections",
-    "Trees",
-]
+__all__, __getattr__, __dir__ = doors.open_door(__name__)

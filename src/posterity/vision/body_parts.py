@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, classification, validation
+from posterity import arrays, trees, validation
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.trees import forests
@@ -151,7 +151,7 @@ class BodyPartForest(base.PixelClassifier):
         frames = _read_frames(X, y, joints)
         pixels, labels, image, held_out = self._collect_pixels(frames, groups, rng)
         splits = DepthDifferences(self.nearest, self.reach)
-        model = classification.RandomForestClassifier(
+        model = trees.RandomForestClassifier(
             self.n_estimators,
             splits=splits,
             max_features=self.max_features,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from posterity import regression
+from posterity import linear
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.vision import images, kalman
@@ -152,7 +152,7 @@ class DisplacementTracker(BaseEstimator):
         return self
 
     def _start_experts(self, image: Pixels, pose: Array) -> None:
-        model = regression.BayesianLinearRegression() if self.regressor is None else self.regressor
+        model = linear.BayesianLinearRegression() if self.regressor is None else self.regressor
         lit = [image, *(experts.relight_frame(image, self._rng) for _ in range(4))]
         pyramids = [self.frame_.build_pyramid(one, pose) for one in lit]
         self.experts_ = [DisplacementExpert(clone(model), reach) for reach in experts.REACHES]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import linalg
 from posterity.arrays import Array
-from posterity.inference import gplvm
+from posterity.latent import gplvm
 from posterity.vision.gait import Gait
 from posterity.vision.pose_modes import PoseModes
 from posterity.vision.pose_regression import PoseRegression

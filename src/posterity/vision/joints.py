@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from posterity import classification, compilation, validation
+from posterity import compilation, linear, validation
 from posterity.arrays import Array
 from posterity.vision.bodies.parts import JOINTS, PARTS, find_joint_parts
 
@@ -163,7 +163,7 @@ def _fit_odds(features: Array, right: NDArray[np.bool_]) -> Sequence[float]:
     x, y = features[known], right[known]
     if y.all() or not y.any():
         return float(logit((y.sum() + 1.0) / (len(y) + 2.0))), 0.0, 0.0
-    model = classification.BayesianLogisticRegression().fit(x, y)
+    model = linear.BayesianLogisticRegression().fit(x, y)
     return float(np.squeeze(model.intercept_)), *(float(w) for w in np.ravel(model.coef_))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import classification, distributions
+from posterity import distributions, local
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.vision import patches
@@ -135,9 +135,9 @@ class PatchClassifier(ClassifierMixin, BaseEstimator):
     def _prepare_patches(self, X: Any) -> Pixels:
         return patches.stack_gray_patches(X, inputs.check_window(self.size))
 
-    def _default_classifier(self) -> classification.StagewiseClassifier:
+    def _default_classifier(self) -> local.StagewiseClassifier:
         """Units that are weak and many: single strong ones describe the noise of the patches."""
-        return classification.StagewiseClassifier(
+        return local.StagewiseClassifier(
             300,
             n_restarts=0,
             learning_rate=0.1,

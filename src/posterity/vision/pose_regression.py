@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import kernels, regression
+from posterity import kernels, process
 from posterity.arrays import Array
-from posterity.inference.process import Observations, ProcessPosterior
+from posterity.inference.observations import Observations
+from posterity.process import ProcessPosterior
 
 _CONSTANT = 1e-6  # standard deviation of what never changes, as a share of the largest
 
@@ -80,7 +81,7 @@ class PoseRegression:
         changes = spread > _CONSTANT * spread.max()
         scale = np.where(changes, spread * np.sqrt(np.sum(changes)), np.inf)
         inputs = np.hstack([(seen - centre) / scale, points])
-        learned = regression.GaussianProcessRegressor(
+        learned = process.GaussianProcessRegressor(
             _make_kernel(seen.shape[1], points.shape[1]),
             mean="zero",
             shared_kernel=True,

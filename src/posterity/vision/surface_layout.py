@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, classification, validation
+from posterity import arrays, trees, validation
 from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.vision import base, images, interpolation
@@ -108,8 +108,8 @@ class SurfaceLayout(base.PixelClassifier):
     )
 
     merging_: SegmentMerging
-    label_model_: classification.BoostedTreesClassifier
-    homogeneity_model_: classification.BoostedTreesClassifier | None
+    label_model_: trees.BoostedTreesClassifier
+    homogeneity_model_: trees.BoostedTreesClassifier | None
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class SurfaceLayout(base.PixelClassifier):
         n_classes = len(self.classes_)
         validation.require(len(self.names_) == n_classes, "names_ must name every class.")
         for model in (self.label_model_, self.homogeneity_model_):
-            is_model = isinstance(model, classification.BoostedTreesClassifier)
+            is_model = isinstance(model, trees.BoostedTreesClassifier)
             validation.require(is_model or model is None, "A model is not of boosted trees.")
         own = len(self.label_model_.classes_)
         validation.require(own == n_classes, "label_model_ must have the classes of classes_.")
@@ -242,8 +242,8 @@ class SurfaceLayout(base.PixelClassifier):
 
     def _build_trees(
         self, found: LabelledSegments, rng: np.random.Generator
-    ) -> classification.BoostedTreesClassifier:
-        return classification.BoostedTreesClassifier(
+    ) -> trees.BoostedTreesClassifier:
+        return trees.BoostedTreesClassifier(
             self.n_estimators,
             max_depth=self.max_depth,
             max_features=self.max_features,

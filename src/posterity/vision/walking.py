@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models, validation
 from posterity.arrays import Array
-from posterity.inference import gplvm
-from posterity.latent import motion
+from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
 from posterity.vision.gait import Gait

@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.components import cluster_moves, cluster_starts, clusters
-from posterity.inference.components import kernel as kernel_components
+from posterity.latent.components import cluster_moves, cluster_starts, clusters
+from posterity.latent.components import kernel as kernel_components
 
 
 def blobs(n=60, centres=4, seed=0):

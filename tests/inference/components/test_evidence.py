@@ -5,9 +5,9 @@ from scipy import stats
 from scipy.special import hyp1f1, i0e, logsumexp
 from support.for_each import for_each
 
-from posterity.inference.components import evidence, routes
-from posterity.inference.components.sources import MemorySource
-from posterity.inference.components.spectrum import Spectrum
+from posterity.latent.components import evidence, routes
+from posterity.latent.components.sources import MemorySource
+from posterity.latent.components.spectrum import Spectrum
 
 
 def spectrum_of(X):

@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.components import kernel as kernel_components
+from posterity.latent.components import kernel as kernel_components
 
 
 def rows(n=30, d=3, seed=0):

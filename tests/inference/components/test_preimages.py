@@ -5,8 +5,8 @@ from scipy import optimize as scipy_optimize
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.components import kernel as kernel_components
-from posterity.inference.components import preimages
+from posterity.latent.components import kernel as kernel_components
+from posterity.latent.components import preimages
 
 KERNELS = [
     kernels.RBF(1.5),

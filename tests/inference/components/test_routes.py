@@ -5,8 +5,8 @@ import pytest
 from support.for_each import for_each
 
 from posterity import designs
-from posterity.inference.components import routes
-from posterity.inference.components.sources import FactoredSource, MemorySource, StreamedSource
+from posterity.latent.components import routes
+from posterity.latent.components.sources import FactoredSource, MemorySource, StreamedSource
 
 EXACT = {"columns": routes.decompose_by_columns, "rows": routes.decompose_by_rows}
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import stats
 
 from posterity import kernels
-from posterity.inference.gplvm import chains
-from posterity.inference.gplvm.row_outputs import RowHypotheses
+from posterity.latent.gplvm import chains
+from posterity.latent.gplvm.row_outputs import RowHypotheses
 
 
 def test_weights_are_sums_over_all_sequences():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.inference.gplvm.charts import Coordinates
+from posterity.latent.gplvm.charts import Coordinates
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.inference.gplvm import cloud
+from posterity.latent.gplvm import cloud
 
 
 @for_each(("n_dimensions", "degree"), [(1, 17), (2, 17), (3, 11), (4, 7), (5, 3), (9, 3)])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.inference.gplvm import curvature, terms
-from posterity.inference.gplvm.inducing_outputs import InducingOutputs
-from posterity.inference.gplvm.outputs import ExactOutputs
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm import curvature, terms
+from posterity.latent.gplvm.inducing_outputs import InducingOutputs
+from posterity.latent.gplvm.outputs import ExactOutputs
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
 N, Q, D, NOISE = 12, 2, 3, 0.2
 KERNEL = 1.5 * kernels.RBF(1.2)

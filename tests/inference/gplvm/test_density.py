@@ -9,9 +9,9 @@ from scipy.stats import multivariate_normal
 from support.for_each import for_each
 
 from posterity import kernels, linalg
-from posterity.inference.gplvm import density
-from posterity.inference.gplvm.density import ProcessDensity
-from posterity.inference.process import kernel_blocks
+from posterity.latent.gplvm import density
+from posterity.latent.gplvm.density import ProcessDensity
+from posterity.process import kernel_blocks
 
 NOISE = 0.3
 KERNELS = {

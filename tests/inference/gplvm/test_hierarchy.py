@@ -9,10 +9,10 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.inference.gplvm import hierarchy, placements, search, terms, tied
-from posterity.inference.gplvm.descent import Descent
-from posterity.inference.gplvm.hierarchy import Levels
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm import hierarchy, placements, search, terms, tied
+from posterity.latent.gplvm.descent import Descent
+from posterity.latent.gplvm.hierarchy import Levels
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
 N = 25
 LEVELS = Levels(2, (2, 1))

@@ -6,10 +6,10 @@ from scipy import stats
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.inference.gplvm.inducing_outputs import InducingOutputs
-from posterity.inference.process.inducing import bound as inducing
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.latent.gplvm.inducing_outputs import InducingOutputs
+from posterity.process.inducing import bound as inducing
 
 N, D, Q, M = 25, 4, 2, 6
 NOISE = 0.07
@@ -199,8 +199,8 @@ def test_rows_in_blocks_are_as_all_together(monkeypatch, Y, X, Z, rng):
         *with_variance(decoder.latent(X_new)),
         *decoder.log_density(X_new, Y_new),
     ]
-    monkeypatch.setattr("posterity.inference.process.inducing.observed._CPU_VALUES", 0)
-    monkeypatch.setattr("posterity.inference.process.inducing.observed._LEAST_ROWS", 3)
+    monkeypatch.setattr("posterity.inference.observed_rows._CPU_VALUES", 0)
+    monkeypatch.setattr("posterity.inference.observed_rows._LEAST_ROWS", 3)
     again = [
         *bound(X, bound.start),
         *with_variance(decoder.latent(X_new)),

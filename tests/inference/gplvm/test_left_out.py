@@ -3,7 +3,7 @@
 import numpy as np
 
 from posterity import GPLVM
-from posterity.inference.gplvm import find_hypotheses, locate_left_out
+from posterity.latent.gplvm import find_hypotheses, locate_left_out
 
 
 def test_points_of_a_group_do_not_depend_on_its_own_rows():

@@ -9,10 +9,10 @@ from support.latents import with_variance
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.inference.gplvm import inducing_outputs, locating, summits, tied
-from posterity.inference.gplvm.candidates import CandidatePoints
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
 from posterity.inference.posterior import LatentMarginals
+from posterity.latent.gplvm import inducing_outputs, locating, summits, tied
+from posterity.latent.gplvm.candidates import CandidatePoints
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
 N, D, Q = 6, 5, 2
 NOISE = 0.3

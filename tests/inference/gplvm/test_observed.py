@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from posterity.inference.gplvm import observed
+from posterity.latent.gplvm import observed
 
 
 def test_every_value_is_in_one_group_and_nothing_missing_is():

@@ -10,9 +10,9 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.inference.gplvm import outputs
-from posterity.inference.gplvm.outputs import ExactOutputs
-from posterity.inference.process.exact import Observations, ProcessPosterior
+from posterity.latent.gplvm import outputs
+from posterity.latent.gplvm.outputs import ExactOutputs
+from posterity.process.exact import Observations, ProcessPosterior
 
 NOISE = 0.3
 KERNELS = {

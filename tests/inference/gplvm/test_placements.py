@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.gplvm import placements, search, terms
+from posterity.latent.gplvm import placements, search, terms
 
 RNG = np.random.default_rng(0)
 B = RNG.normal(size=(12, 4))

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from posterity import kernels
-from posterity.inference.gplvm import placements, row_outputs, search, terms
-from posterity.inference.gplvm.outputs import ExactOutputs
+from posterity.latent.gplvm import placements, row_outputs, search, terms
+from posterity.latent.gplvm.outputs import ExactOutputs
 
 KERNEL, NOISE = kernels.Scaled(kernels.RBF(0.8), 2.0), 0.1
 

@@ -5,8 +5,8 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels, optimize
-from posterity.inference.gplvm import placements, search, starting, terms
-from posterity.inference.gplvm.outputs import ExactOutputs
+from posterity.latent.gplvm import placements, search, starting, terms
+from posterity.latent.gplvm.outputs import ExactOutputs
 
 
 class Pull:

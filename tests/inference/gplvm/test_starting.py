@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.inference.gplvm import starting
+from posterity.latent.gplvm import starting
 
 
 @pytest.fixture

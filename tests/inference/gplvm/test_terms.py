@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from support.for_each import for_each
 
-from posterity.inference.gplvm import terms
+from posterity.latent.gplvm import terms
 
 NONE = np.empty(0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.inference.gplvm import tied
+from posterity.latent.gplvm import tied
 
 N, Q = 5, 3
 

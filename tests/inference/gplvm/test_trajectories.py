@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime
 
 from posterity import kernels
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
 WHITE = 1e-3
 TIMES = np.array([0.0, 0.5, 1.3, 2.0, 0.0, 0.5, 1.3, 2.0, 2.0, 0.0, 5.0])

@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 from support.for_each import for_each
 
 from posterity import likelihoods, optimize
-from posterity.inference.local import experts as moe
+from posterity.local import experts as moe
 
 
 def problem(likelihood=None, n_experts=2, n=80, seed=0, prior_variance=10.0):

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import features, likelihoods, optimize
-from posterity.inference.local import learned_features
+from posterity.inference import learned_features
 
 
 def xor(n=200, seed=0):

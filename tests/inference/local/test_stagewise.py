@@ -10,8 +10,8 @@ from scipy.special import expit
 from support.for_each import for_each
 
 from posterity import StagewiseClassifier, features, likelihoods, optimize
-from posterity.inference import rows
-from posterity.inference.local import learned_features, screening, stage_validation, stagewise
+from posterity.inference import learned_features, rows
+from posterity.local import screening, stage_validation, stagewise
 
 LIKELIHOODS = [
     likelihoods.Bernoulli(),

@@ -10,9 +10,9 @@ from sklearn.svm import SVR
 from support.for_each import for_each
 
 from posterity import designs
-from posterity.inference.penalized import minimise as minkowski
-from posterity.inference.penalized import paths, proximal_newton, vertices
-from posterity.inference.penalized.problem import PenalizedPoint, PenalizedRows
+from posterity.linear.penalized import minimise as minkowski
+from posterity.linear.penalized import paths, proximal_newton, vertices
+from posterity.linear.penalized.problem import PenalizedPoint, PenalizedRows
 
 
 def rows(N=60, M=3, seed=0):

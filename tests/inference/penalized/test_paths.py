@@ -9,8 +9,8 @@ from scipy import optimize
 from sklearn.linear_model import Lasso
 from support.for_each import for_each
 
-from posterity.inference.penalized import coordinate_descent, paths
-from posterity.inference.penalized.paths import minimise_lq_squares
+from posterity.linear.penalized import coordinate_descent, paths
+from posterity.linear.penalized.paths import minimise_lq_squares
 
 
 def rows(N=50, M=6, correlation=0.0, seed=0):

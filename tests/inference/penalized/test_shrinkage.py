@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.inference.penalized import shrinkage
+from posterity.linear.penalized import shrinkage
 
 POWERS = [0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 3.0]
 

@@ -7,8 +7,8 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import arrays, kernels, linalg
-from posterity.inference.process import exact, kernel_blocks
-from posterity.inference.process.exact import Evidence, Observations, ProcessPosterior
+from posterity.process import exact, kernel_blocks
+from posterity.process.exact import Evidence, Observations, ProcessPosterior
 
 NOISE = 0.3
 KERNELS = {

@@ -9,9 +9,9 @@ from support.for_each import for_each
 
 from posterity import kernels, linalg, optimize
 from posterity.inference import search as evidence_search
-from posterity.inference.process import search
-from posterity.inference.process.exact import Evidence, Observations
-from posterity.inference.process.search import ProcessProblem
+from posterity.process import search
+from posterity.process.exact import Evidence, Observations
+from posterity.process.search import ProcessProblem
 
 FREE = 1.0 * kernels.RBF(1.0)
 

@@ -7,8 +7,8 @@ from sparse_support import normal_engine as engine_of
 from support.for_each import for_each
 
 from posterity import kernels, likelihoods
-from posterity.inference.sparse_bayes import kernel_search
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import kernel_search
 
 KERNEL = kernels.RBF(0.3).fixed()
 

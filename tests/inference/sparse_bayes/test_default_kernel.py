@@ -7,8 +7,8 @@ from sparse_support import latent_engine, normal_engine
 from support.for_each import for_each
 
 from posterity import kernels, likelihoods
-from posterity.inference.sparse_bayes import default_kernel, process_lengths, vector_prices
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import default_kernel, process_lengths, vector_prices
 
 
 def waves(n=60, D=3, seed=0):

@@ -9,9 +9,9 @@ from sparse_support import normal_engine as engine_of
 from support.for_each import for_each
 
 from posterity import designs, kernels, likelihoods
-from posterity.inference.sparse_bayes import kernel_search
-from posterity.inference.sparse_bayes.engines import ColumnEngine
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import kernel_search
+from posterity.sparse.engines import ColumnEngine
 
 KERNEL = kernels.RBF(0.8)
 POOL = np.linspace(-2.9, 2.8, 9)[:, None]

@@ -8,13 +8,13 @@ import sparse_support
 from support.for_each import for_each
 
 from posterity import designs, likelihoods, priors
-from posterity.inference.sparse_bayes import fixed_point as sparse_fixed_point
-from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes.fixed_point_models import LaplaceObjective, NormalObjective
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import fixed_point as sparse_fixed_point
+from posterity.sparse import sequential as sparse_sequential
+from posterity.sparse.fixed_point_models import LaplaceObjective, NormalObjective
 
 NOISE = {"learned": None, "known": np.array([0.16, 0.3])}
 

@@ -9,9 +9,9 @@ from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes.problem import COST, Chosen
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import kernel_search as sparse_kernel
+from posterity.sparse.problem import COST, Chosen
 
 
 def rows_for(n=30, seed=0):

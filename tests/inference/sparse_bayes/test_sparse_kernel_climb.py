@@ -7,10 +7,10 @@ from sparse_support import latent_engine, normal_engine
 from support.for_each import for_each
 
 from posterity import kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import kernel_climb as sparse_kernel_climb
-from posterity.inference.sparse_bayes.kernel_climb import KernelObjective, StandardizedKernelColumns
-from posterity.inference.sparse_bayes.normal_targets import NormalTargets
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import kernel_climb as sparse_kernel_climb
+from posterity.sparse.kernel_climb import KernelObjective, StandardizedKernelColumns
+from posterity.sparse.normal_targets import NormalTargets
 
 KERNELS = {
     "one length": kernels.RBF(1.3),

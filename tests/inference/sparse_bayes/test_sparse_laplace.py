@@ -11,17 +11,17 @@ from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import laplace as sparse_laplace
-from posterity.inference.sparse_bayes import precisions as sparse_precisions
-from posterity.inference.sparse_bayes import problem as sparse_problem
-from posterity.inference.sparse_bayes import scores as sparse_scores
-from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes.engines import LatentOutputs
-from posterity.inference.sparse_bayes.problem import SparseModel, SparseProblem
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import laplace as sparse_laplace
+from posterity.sparse import precisions as sparse_precisions
+from posterity.sparse import problem as sparse_problem
+from posterity.sparse import scores as sparse_scores
+from posterity.sparse import sequential as sparse_sequential
+from posterity.sparse.engines import LatentOutputs
+from posterity.sparse.problem import SparseModel, SparseProblem
 
 CLASSICAL = priors.Sparse()
 LIKELIHOODS = {

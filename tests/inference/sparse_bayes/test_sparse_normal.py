@@ -8,10 +8,10 @@ from sparse_support import select_normal
 from support.for_each import for_each
 
 from posterity import designs, kernels, priors
-from posterity.inference.sparse_bayes import block_products
-from posterity.inference.sparse_bayes import normal as sparse_normal
-from posterity.inference.sparse_bayes import sequential as sparse_sequential
-from posterity.inference.sparse_bayes.problem import SparseProblem
+from posterity.sparse import block_products
+from posterity.sparse import normal as sparse_normal
+from posterity.sparse import sequential as sparse_sequential
+from posterity.sparse.problem import SparseProblem
 
 CLASSICAL, STUDENT = priors.Sparse(), priors.Sparse(1.0)
 

@@ -9,13 +9,13 @@ from support.latents import with_variance
 
 from posterity import designs, kernels, likelihoods
 from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
-from posterity.inference.sparse_bayes import query as sparse_query
-from posterity.inference.sparse_bayes.query import QueryColumn
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import query as sparse_query
+from posterity.sparse.query import QueryColumn
 
 KERNEL = 1.5 * kernels.RBF(0.7)
 QUERIES = np.array([[0.1], [2.0], [3.5], [50.0]])

@@ -6,9 +6,9 @@ from scipy import optimize as scipy_optimize
 from scipy import stats
 
 from posterity import priors
-from posterity.inference.sparse_bayes import sequential
-from posterity.inference.sparse_bayes import steps as sparse_steps
-from posterity.inference.sparse_bayes.sequential import CURVED, KNOWN, LEARNED, Moments
+from posterity.sparse import sequential
+from posterity.sparse import steps as sparse_steps
+from posterity.sparse.sequential import CURVED, KNOWN, LEARNED, Moments
 
 CLASSICAL = priors.Sparse()
 

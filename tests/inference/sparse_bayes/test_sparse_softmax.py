@@ -10,12 +10,12 @@ from support.latents import with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import blocks as sparse_blocks
-from posterity.inference.sparse_bayes.problem import SparseModel, SparseProblem, ascend
-from posterity.inference.sparse_bayes.scores import Scorer
-from posterity.inference.sparse_bayes.softmax_scores import SharedScores
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
+from posterity.sparse import blocks as sparse_blocks
+from posterity.sparse.problem import SparseModel, SparseProblem, ascend
+from posterity.sparse.scores import Scorer
+from posterity.sparse.softmax_scores import SharedScores
 
 CLASSICAL = priors.Sparse()
 each_kind = pytest.mark.parametrize("select", [select_softmax, select_pairs], ids=["shared", "own"])

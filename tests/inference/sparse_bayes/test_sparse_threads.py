@@ -9,11 +9,11 @@ from sparse_support import latent_engine, select_laplace, select_pairs, select_s
 from support.for_each import for_each
 
 from posterity import designs, kernels, likelihoods, priors
-from posterity.inference.sparse_bayes import kernel_search as sparse_kernel
-from posterity.inference.sparse_bayes import precisions as sparse_precisions
-from posterity.inference.sparse_bayes.problem import SparseModel
 from posterity.inference.weights.targets import RowTargets
 from posterity.linalg import threads
+from posterity.sparse import kernel_search as sparse_kernel
+from posterity.sparse import precisions as sparse_precisions
+from posterity.sparse.problem import SparseModel
 
 
 def counts():

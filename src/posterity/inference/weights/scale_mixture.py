@@ -1,6 +1,6 @@
 """Weights under noise that is normal given a hidden precision: the best normal beside these.
 
-The same bound as in :mod:`~posterity.inference.process.latent.scale_mixture`, in weight space.
+The same bound as in :mod:`~posterity.process.latent.scale_mixture`, in weight space.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import regression
+from posterity import linear
 from posterity.arrays import Array
 from posterity.vision.integrals import Pixels
 from posterity.vision.tracking.channels import Channels
@@ -94,7 +94,7 @@ class DisplacementExpert:
         error = max(float(np.mean((self._predict_rows(rows.X) - rows.Y) ** 2)), _LEAST_NOISE)
         before = self.noise_variance
         self.noise_variance = error if before is None else before + _RATE * (error - before)
-        if isinstance(self.regressor, regression.BayesianLinearRegression):
+        if isinstance(self.regressor, linear.BayesianLinearRegression):
             prior = self.regressor.prior_variance
             prior = float(np.median(self.regressor.prior_variance_)) if prior is None else prior
             self.regressor.set_params(prior_variance=prior, noise_variance=self.noise_variance)

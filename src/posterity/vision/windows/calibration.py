@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from posterity import validation
 from posterity.arrays import Array
-from posterity.classification import BayesianLogisticRegression
+from posterity.linear import BayesianLogisticRegression
 from posterity.vision import resizing
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import grouping

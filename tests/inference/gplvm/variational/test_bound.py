@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from posterity import kernels, linalg
-from posterity.inference.gplvm.terms import StandardNormalPrior
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
-from posterity.inference.gplvm.variational import bound, expectations
-from posterity.inference.gplvm.variational.observed import ObservedOutputs
-from posterity.inference.gplvm.variational.problem import VariationalProblem
-from posterity.inference.gplvm.variational.statistics import NormalPoints
-from posterity.inference.process.inducing import bound as inducing
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.latent.gplvm.terms import StandardNormalPrior
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm.variational import bound, expectations
+from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational.problem import VariationalProblem
+from posterity.latent.gplvm.variational.statistics import NormalPoints
+from posterity.process.inducing import bound as inducing
 
 N, M, Q, D = 12, 5, 2, 3
 KERNEL = 1.5 * kernels.RBF([0.8, 1.4]) + kernels.Linear(0.2)

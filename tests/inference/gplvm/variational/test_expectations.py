@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.inference.gplvm.variational import (
-    cubature,
-    expectations,
-    exponentials,
-    parts,
-    radial,
-)
-from posterity.inference.gplvm.variational.statistics import NormalPoints, Weighting
+from posterity.latent.gplvm.variational import cubature, expectations, exponentials, parts, radial
+from posterity.latent.gplvm.variational.statistics import NormalPoints, Weighting
 
 N, M, Q, G = 5, 4, 2, 3
 

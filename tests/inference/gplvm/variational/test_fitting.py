@@ -5,12 +5,12 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels, optimize
-from posterity.inference.gplvm import starting
-from posterity.inference.gplvm.terms import StandardNormalPrior
-from posterity.inference.gplvm.trajectories import TrajectoryPrior
-from posterity.inference.gplvm.variational import bound, fitting, relevance
-from posterity.inference.gplvm.variational.observed import ObservedOutputs
-from posterity.inference.gplvm.variational.statistics import NormalPoints
+from posterity.latent.gplvm import starting
+from posterity.latent.gplvm.terms import StandardNormalPrior
+from posterity.latent.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm.variational import bound, fitting, relevance
+from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational.statistics import NormalPoints
 
 N = 30
 NOISE = 0.05

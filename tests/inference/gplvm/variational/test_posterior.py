@@ -9,10 +9,10 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels, optimize
-from posterity.inference.gplvm.variational import bound, posterior
-from posterity.inference.process.inducing import bound as inducing
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
+from posterity.latent.gplvm.variational import bound, posterior
+from posterity.process.inducing import bound as inducing
 
 N, M, Q, D = 25, 6, 2, 3
 KERNELS = [1.2 * kernels.RBF([0.9, 1.5]), kernels.RBF(1.2) + kernels.Linear(0.3) + 0.2]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from posterity import arrays, kernels
-from posterity.inference.process import search as process_search
-from posterity.inference.process.inducing import bound
-from posterity.inference.process.inducing import search as inducing_search
-from posterity.inference.process.inducing.observed import HeldRows
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.inference.observed_rows import HeldRows
 from posterity.inference.search import maximise_evidence
 from posterity.kernels import strings
+from posterity.process import search as process_search
+from posterity.process.inducing import bound
+from posterity.process.inducing import search as inducing_search
 
 
 @pytest.fixture

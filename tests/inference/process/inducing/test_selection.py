@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.inference.process.inducing import selection
 from posterity.kernels import strings
+from posterity.process.inducing import selection
 
 
 @pytest.fixture

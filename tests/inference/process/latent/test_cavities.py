@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from posterity import kernels, likelihoods
-from posterity.inference.process.latent import propagation
-from posterity.inference.process.latent.cavities import CavityLikelihood
-from posterity.inference.process.latent.targets import LatentTargets
+from posterity.process.latent import propagation
+from posterity.process.latent.cavities import CavityLikelihood
+from posterity.process.latent.targets import LatentTargets
 
 CASES = [
     (likelihoods.Bernoulli(), np.array([0.0, 1.0, 1.0])),

@@ -5,8 +5,8 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import GaussianProcessClassifier, GaussianProcessRegressor, kernels
-from posterity.inference.process import exact
-from posterity.inference.process.latent import condensed, site_posterior
+from posterity.process import exact
+from posterity.process.latent import condensed, site_posterior
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))

@@ -9,13 +9,13 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods, linalg, optimize
-from posterity.inference.process import kernel_blocks
-from posterity.inference.process.exact import Evidence, Observations, ProcessPosterior
-from posterity.inference.process.latent import mode as process_mode
-from posterity.inference.process.latent import site_posterior, sites
-from posterity.inference.process.latent.laplace import LaplaceEvidence, LaplacePosterior
-from posterity.inference.process.latent.sites import Sites
-from posterity.inference.process.latent.targets import LatentTargets
+from posterity.process import kernel_blocks
+from posterity.process.exact import Evidence, Observations, ProcessPosterior
+from posterity.process.latent import mode as process_mode
+from posterity.process.latent import site_posterior, sites
+from posterity.process.latent.laplace import LaplaceEvidence, LaplacePosterior
+from posterity.process.latent.sites import Sites
+from posterity.process.latent.targets import LatentTargets
 
 KERNEL = 3.0 * kernels.RBF([0.9, 1.4]) + kernels.White(0.2)
 LIKELIHOODS = {

@@ -11,15 +11,15 @@ from support.latents import of_one, with_covariance
 from weight_oracles import DenseWeights
 
 from posterity import kernels, likelihoods, linalg
-from posterity.inference.process.latent import projected
-from posterity.inference.process.latent.laplace import LaplacePosterior
-from posterity.inference.process.latent.projected import ProjectedPosterior
-from posterity.inference.process.latent.propagation import PropagationPosterior
-from posterity.inference.process.latent.scale_mixture import ScaleMixturePosterior
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax.laplace import SoftmaxPosterior
-from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.inference.weights import variational
+from posterity.process.latent import projected
+from posterity.process.latent.laplace import LaplacePosterior
+from posterity.process.latent.projected import ProjectedPosterior
+from posterity.process.latent.propagation import PropagationPosterior
+from posterity.process.latent.scale_mixture import ScaleMixturePosterior
+from posterity.process.latent.targets import LatentTargets
+from posterity.process.softmax.laplace import SoftmaxPosterior
+from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 KERNEL = 3.0 * kernels.Matern([0.9, 1.4], smoothness=1.5)
 TWO, THREE = likelihoods.Bernoulli(), likelihoods.Categorical(3)

@@ -10,11 +10,11 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods, optimize, quadrature
-from posterity.inference.process.exact import Observations, ProcessPosterior
-from posterity.inference.process.latent import propagation
-from posterity.inference.process.latent.laplace import LaplacePosterior
-from posterity.inference.process.latent.propagation import PropagationEvidence, PropagationPosterior
-from posterity.inference.process.latent.targets import LatentTargets
+from posterity.process.exact import Observations, ProcessPosterior
+from posterity.process.latent import propagation
+from posterity.process.latent.laplace import LaplacePosterior
+from posterity.process.latent.propagation import PropagationEvidence, PropagationPosterior
+from posterity.process.latent.targets import LatentTargets
 
 KERNEL = 4.0 * kernels.RBF([0.9, 1.4])
 CLASSES, HEAVY = likelihoods.Bernoulli(), HeavyTailed(scale=0.5)

@@ -8,10 +8,10 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods
-from posterity.inference.process.exact import ProcessPosterior
-from posterity.inference.process.latent import scale_mixture as mixture
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.observations import Observations
+from posterity.inference.observations import Observations
+from posterity.process.exact import ProcessPosterior
+from posterity.process.latent import scale_mixture as mixture
+from posterity.process.latent.targets import LatentTargets
 
 KERNEL = 1.5 * kernels.RBF(0.8)
 

@@ -9,12 +9,12 @@ from support.for_each import for_each
 
 from posterity import kernels, likelihoods, linalg
 from posterity.inference import search as evidence_search
-from posterity.inference.process import search as process_search
-from posterity.inference.process.exact import Observations
-from posterity.inference.process.latent.laplace import LaplaceEvidence
-from posterity.inference.process.latent.propagation import PropagationEvidence
-from posterity.inference.process.latent.search import LatentProblem
-from posterity.inference.process.latent.targets import LatentTargets
+from posterity.process import search as process_search
+from posterity.process.exact import Observations
+from posterity.process.latent.laplace import LaplaceEvidence
+from posterity.process.latent.propagation import PropagationEvidence
+from posterity.process.latent.search import LatentProblem
+from posterity.process.latent.targets import LatentTargets
 
 FREE = 1.0 * kernels.RBF(1.0)
 CLASSES = likelihoods.Bernoulli()

@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.inference.process.latent.sites import NotAMaximumError, Sites
+from posterity.process.latent.sites import NotAMaximumError, Sites
 
 
 def dense_sites(seed=0, n=9):

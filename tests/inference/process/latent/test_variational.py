@@ -6,9 +6,9 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods
-from posterity.inference.process.latent.laplace import LaplacePosterior
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.latent.variational import NearestPosterior
+from posterity.process.latent.laplace import LaplacePosterior
+from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.variational import NearestPosterior
 
 KERNEL = 2.0 * kernels.RBF(1.0)
 

@@ -7,11 +7,11 @@ from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, linalg, optimize
-from posterity.inference.process import kernel_blocks
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax import factors, laplace, modes, products
-from posterity.inference.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
-from posterity.inference.process.softmax.products import ProductSteps
+from posterity.process import kernel_blocks
+from posterity.process.latent.targets import LatentTargets
+from posterity.process.softmax import factors, laplace, modes, products
+from posterity.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
+from posterity.process.softmax.products import ProductSteps
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 KERNELS = {

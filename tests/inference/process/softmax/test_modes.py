@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from posterity import kernels, likelihoods
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax import factors, laplace, modes, products
-from posterity.inference.process.softmax.modes import Step
-from posterity.inference.process.softmax.products import ProductSteps
+from posterity.process.latent.targets import LatentTargets
+from posterity.process.softmax import factors, laplace, modes, products
+from posterity.process.softmax.modes import Step
+from posterity.process.softmax.products import ProductSteps
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 

@@ -7,11 +7,11 @@ from support.for_each import for_each
 from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, optimize
-from posterity.inference.process.latent.targets import LatentTargets
-from posterity.inference.process.softmax import variational
-from posterity.inference.process.softmax.laplace import SoftmaxPosterior
-from posterity.inference.process.softmax.variational import NearestSoftmaxPosterior
 from posterity.likelihoods import softmax_mean
+from posterity.process.latent.targets import LatentTargets
+from posterity.process.softmax import variational
+from posterity.process.softmax.laplace import SoftmaxPosterior
+from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 THREE = likelihoods.Categorical(3)
 

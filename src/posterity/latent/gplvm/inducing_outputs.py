@@ -1,0 +1,200 @@
+"""Outputs of many latent points, seen through M inducing points: the collapsed bound.
+
+Missing outputs cost nothing that is known: columns that miss the same rows are summed up together,
+each such group over the rows that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posterity import kernels, linalg
+from posterity.arrays import Array
+from posterity.inference import observed_rows as inducing_observed
+from posterity.inference.observations import Observations
+from posterity.inference.posterior import LatentMarginals
+from posterity.latent.gplvm import curvature, observed
+from posterity.process.inducing import rows
+
+
+class InducingOutputs:
+    """A lower bound of sum_d log N(y_d | 0, K_X + noise), of the outputs that are there.  [TI 9]
+
+    Its own numbers are the log parameters of the kernel, the log noise variance where that is
+    learned, and the inducing points, row by row.
+
+    Parameters
+    ----------
+    Y : array (N, D)
+        About zero; NaN where an output is missing.
+    kernel : Kernel
+        Where to start.
+    kernel_bounds : array (P, 2)
+        Of its log parameters.
+    noise_variance : float
+        Where to start, or given.
+    noise_bounds : (float, float), or None
+        None: given, not learned.
+    Z : array (M, Q)
+        Inducing points to start from.
+
+    Examples
+    --------
+    >>> X = np.linspace(-2.0, 2.0, 20)[:, None]
+    >>> kernel, bounds = kernels.RBF(1.0).search_start(X)
+    >>> term = InducingOutputs(np.sin(X), kernel, bounds, 0.1, (1e-6, 1e2), X[::4])
+    >>> value, dX, own = term(X, term.start)
+    >>> round(value, 2), dX.shape, own.shape
+    (-5.29, (20, 1), (7,))
+    """
+
+    def __init__(
+        self,
+        Y: Array,
+        kernel: kernels.Kernel,
+        kernel_bounds: Array,
+        noise_variance: float,
+        noise_bounds: tuple[float, float] | None,
+        Z: Array,
+    ) -> None:
+        self.kernel, self.kernel_bounds, self.Z = kernel, kernel_bounds, Z
+        self.noise_variance, self.noise_bounds = noise_variance, noise_bounds
+        self.n_outputs = Y.shape[1]
+        self._groups = observed.group_columns(Y)
+
+    @property
+    def start(self) -> Array:
+        """Its own numbers to start from, (P,)."""
+        return np.concatenate([self.kernel.theta, self._log_noise, self.Z.ravel()])
+
+    @property
+    def limits(self) -> Array:
+        """Between which its numbers stay, (P, 2); points go where they like."""
+        noise = np.log([] if self.noise_bounds is None else self.noise_bounds).reshape(-1, 2)
+        points = np.tile([-np.inf, np.inf], (self.Z.size, 1))
+        return np.vstack([self.kernel_bounds, noise, points])
+
+    @property
+    def names(self) -> list[str]:
+        """What its numbers are called."""
+        M, Q = self.Z.shape
+        points = [f"inducing point {m}, dimension {q}" for m in range(M) for q in range(Q)]
+        return self.kernel.names + ["noise_variance"] * len(self._log_noise) + points
+
+    def read_parameters(self, own: Array) -> tuple[kernels.Kernel, float, Array]:
+        """Kernel, noise variance and inducing points at its own numbers."""
+        P = len(self.kernel.theta)
+        Z = own[len(own) - self.Z.size :].reshape(self.Z.shape)
+        noise = self.noise_variance if self.noise_bounds is None else float(np.exp(own[P]))
+        return self.kernel.with_theta(own[:P]), noise, Z
+
+    def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
+        """The bound, all constants included, and its gradients in X and in ``own``."""
+        learned = len(self._log_noise)
+        value, dX, dZ = 0.0, np.zeros_like(X), np.zeros_like(self.Z)
+        d_theta, d_noise = np.zeros(len(self.kernel.theta)), np.zeros(learned)
+        with linalg.limit_threads(len(self.Z)):
+            for group, summary in self._summaries(X, own):
+                theta, points, inputs = summary.pulled_back_to_inputs()
+                value += summary.log_bound()
+                d_theta += theta
+                d_noise += summary.noise_slope()
+                dZ += points
+                dX[group.rows] += inputs
+        return value, dX, np.concatenate([d_theta, d_noise, dZ.ravel()])
+
+    def add_curvature(self, H: Array, X: Array, own: Array) -> None:
+        """As Gauss and Newton take it."""
+        kernel, noise, Z = self.read_parameters(own)
+        for group, summary in self._summaries(X, own):
+            hold = curvature.PointCurvature.by_points(X[group.rows], Z, kernel, noise, summary)
+            hold.add_to(H, group.rows)
+
+    def decoder(self, X: Array, own: Array) -> InducingDecoder:
+        """The process given the outputs at latent points X, as far as the points carry it."""
+        kernel, noise, Z = self.read_parameters(own)
+        with linalg.limit_threads(len(Z)):
+            found = list(self._summaries(X, own))
+            parts = tuple(Part(group.columns, s.L_B, s.m) for group, s in found)
+            return InducingDecoder(kernel, noise, Z, found[0][1].L, parts, self.n_outputs)
+
+    @property
+    def _log_noise(self) -> Array:
+        return np.log([] if self.noise_bounds is None else [self.noise_variance])
+
+    def _summaries(
+        self, X: Array, own: Array
+    ) -> Iterator[tuple[observed.ObservedGroup, rows.BoundTerms]]:
+        """What the rows of each group say; all share the factor of K_uu."""
+        carrier, L = rows.InducingNoise(*self.read_parameters(own)), None
+        for group in self._groups:
+            held = inducing_observed.HeldRows(X[group.rows], Observations.from_targets(group.Y))
+            summary = rows.BoundTerms.sum_rows(carrier, held, L)
+            L = summary.L
+            yield group, summary
+
+
+@dataclass(frozen=True)
+class Part:
+    """The likelihood of v = L^-1 u given the rows of a group, for its columns."""
+
+    columns: NDArray[np.intp]
+    L_B: Array  # (M, M), lower factor of the posterior precision of v
+    m: Array  # (M, K), posterior means of v
+
+
+@dataclass(frozen=True)
+class InducingDecoder:
+    """f given u, averaged over the posterior of u; outputs that missed other rows know less."""
+
+    kernel: kernels.Kernel
+    noise_variance: float
+    Z: Array  # (M, Q)
+    L: Array  # (M, M), lower factor of K_uu
+    parts: tuple[Part, ...]
+    n_outputs: int
+
+    def latent(self, X: Array) -> LatentMarginals:
+        """Return the distributions of the D noise-free functions at points X (n, Q)."""
+        mean, variance = np.empty((2, len(X), self.n_outputs))
+        with linalg.limit_threads(len(self.Z)):
+            for i in inducing_observed.cut_rows(len(X), len(self.Z), X):
+                a, unseen = self._project(X[i], self.kernel(X[i], self.Z))
+                for part in self.parts:
+                    b = linalg.solve_lower(part.L_B, a)
+                    mean[i, part.columns] = a.T @ part.m
+                    variance[i, part.columns] = (unseen + np.sum(b * b, axis=0))[:, None]
+        return LatentMarginals(mean, variance)
+
+    def log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """Log density (n,) of the outputs of each row that are not NaN, and its gradient."""
+        value, gradient = np.empty(len(X)), np.empty_like(X)
+        with linalg.limit_threads(len(self.Z)):
+            for i in inducing_observed.cut_rows(len(X), len(self.Z), X):
+                value[i], gradient[i] = self._log_density(X[i], Y[i])
+        return value, gradient
+
+    def _log_density(self, X: Array, Y: Array) -> tuple[Array, Array]:
+        """The same of one block of rows."""
+        tangent = self.kernel.tangent(X, self.Z)
+        a, unseen = self._project(X, tangent.value)
+        value, da, dk = np.zeros(len(X)), np.zeros_like(a), np.zeros(len(X))
+        for part in self.parts:
+            b = linalg.solve_lower(part.L_B, a)
+            s = unseen + np.sum(b * b, axis=0) + self.noise_variance
+            density, d_mean, ds = observed.log_normal(Y[:, part.columns], a.T @ part.m, s)
+            value += density
+            dk += ds
+            da += part.m @ d_mean.T
+            da += 2.0 * ds * (linalg.solve_lower_transposed(part.L_B, b) - a)
+        G = linalg.solve_lower_transposed(self.L, da).T
+        return value, tangent.inputs(G) + self.kernel.diag_pullback_inputs(X, dk)
+
+    def _project(self, X: Array, K: Array) -> tuple[Array, Array]:
+        """a = L^-1 K_uf (M, n), and the prior variance that u does not carry (n,)."""
+        a, prior = linalg.solve_lower(self.L, K.T), self.kernel.diag(X)
+        return a, linalg.nonnegative(prior - np.sum(a * a, axis=0), prior)

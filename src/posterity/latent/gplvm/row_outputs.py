@@ -1,0 +1,237 @@
+"""Outputs of rows, averaged over all places where their latent points may be.
+
+The log posterior of a latent point has several hills, the more the fewer outputs of the row are
+seen, and is not quadratic about any of them. So points of a rule about every summit are weighed by
+the posterior: importance sampling from the mixture of Laplace's normals, with the points of a rule
+in place of draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from posterity.arrays import Array
+from posterity.latent.gplvm import cloud, summits
+from posterity.latent.gplvm.candidates import CandidatePoints
+from posterity.latent.gplvm.locating import approximate_about, weigh_by_normal
+from posterity.latent.gplvm.terms import Decoder
+from posterity.linalg import eigen
+
+_STARTS = 8  # of each row
+_SAME = 0.01  # of the prior's deviation: summits that are closer are one
+_OF_PRIOR = 0.1  # weight of the prior among the normals
+_TINY = np.finfo(np.float64).tiny
+_FAINT = 10.0  # nats: hills that have less of the posterior are left out
+
+
+@dataclass(frozen=True)
+class RowHypotheses:
+    """Hills of the posterior of the latent points of rows, one after the other.
+
+    The weights of all hills of a row sum to one.
+    """
+
+    row: NDArray[np.intp]  # (h,), in increasing order; every row has one at least
+    weight: Array  # (h,)
+    point: Array  # (h, Q), summits
+    covariance: Array  # (h, Q, Q), by Laplace's approximation
+    mean: Array  # (h, D), of the noise-free function
+    variance: Array  # (h, D)
+
+    def average(self) -> tuple[Array, Array]:
+        """Mean and variance (n, D) of the mixture of all hills of each row."""
+        n, weight = int(self.row[-1]) + 1, self.weight[:, None]
+        mean = _sum_by_row(self.row, weight * self.mean, n)
+        spread = self.variance + (self.mean - mean[self.row]) ** 2
+        return mean, _sum_by_row(self.row, weight * spread, n)
+
+    def list_best(self) -> NDArray[np.intp]:
+        """Number of the hill of the largest weight of each row, (n,)."""
+        order = np.lexsort((-self.weight, self.row))
+        return order[np.searchsorted(self.row, np.arange(self.row[-1] + 1))]
+
+
+def decode_rows(
+    decoder: Decoder, Y: Array, *, candidates: Array, max_iter: int = 200
+) -> tuple[Array, Array]:
+    """Mean and variance (n, D) of the noise-free function at the unknown points of rows.
+
+    Parameters
+    ----------
+    decoder : Decoder
+    Y : array (n, D)
+        Outputs; NaN where one is missing.
+    candidates : array (C, Q)
+        Latent points to start from, those of the training rows.
+    max_iter : int, default=200
+        Of the search for summits.
+
+    Examples
+    --------
+    >>> from posterity import kernels
+    >>> from posterity.latent.gplvm.inducing_outputs import InducingOutputs
+    >>> X = np.linspace(-2.0, 2.0, 30)[:, None]
+    >>> Y = np.hstack([X**2, X])
+    >>> term = InducingOutputs(Y, kernels.RBF(1.0), np.zeros((1, 2)), 0.01, None, X[::3])
+    >>> row = np.array([[1.0, np.nan]])  # its point is -1 or 1
+    >>> mean, variance = decode_rows(term.decoder(X, term.start), row, candidates=X)
+    >>> mean.round(1) + 0.0, np.sqrt(variance).round(1)
+    (array([[1., 0.]]), array([[0.1, 1. ]]))
+    """
+    rule = cloud.standard_rule(candidates.shape[1])
+    blocks = [
+        _decode_hills(decoder, y, hills.add_prior(len(y)), rule).average()
+        for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter)
+    ]
+    means, variances = zip(*blocks, strict=True)
+    return np.concatenate(means), np.concatenate(variances)
+
+
+def find_hypotheses(
+    decoder: Decoder, Y: Array, *, candidates: Array, max_iter: int = 200
+) -> RowHypotheses:
+    """The hills of the posterior of the latent point of each row, and the outputs on each.
+
+    Outputs are averaged over a hill by two points for each latent dimension. For rows of which so
+    much is seen that hills are narrow, this is as good as :func:`decode_rows`, and faster.
+
+    Parameters
+    ----------
+    decoder, Y, candidates, max_iter
+        As for :func:`decode_rows`.
+
+    Examples
+    --------
+    >>> from posterity import kernels
+    >>> from posterity.latent.gplvm.inducing_outputs import InducingOutputs
+    >>> X = np.linspace(-2.0, 2.0, 30)[:, None]
+    >>> Y = np.hstack([X**2, X])
+    >>> term = InducingOutputs(Y, kernels.RBF(1.0), np.zeros((1, 2)), 0.01, None, X[::3])
+    >>> row = np.array([[1.0, np.nan]])  # its point is -1 or 1
+    >>> found = find_hypotheses(term.decoder(X, term.start), row, candidates=X)
+    >>> found.weight.round(1) + 0.0, found.mean[:, 1].round(1)
+    (array([0.5, 0.5]), array([ 1., -1.]))
+    """
+    rule = cloud.axis_rule(candidates.shape[1])
+    blocks, first = [], 0
+    for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter):
+        found = _decode_hills(decoder, y, hills, rule)
+        blocks.append(replace(found, row=found.row + first))
+        first += len(y)
+    names = [field.name for field in fields(RowHypotheses)]
+    return RowHypotheses(
+        *(np.concatenate([getattr(block, name) for block in blocks]) for name in names)
+    )
+
+
+def _find_in_blocks(
+    decoder: Decoder, Y: Array, candidates: Array, n_points: int, max_iter: int
+) -> Iterator[tuple[Array, _Hills]]:
+    """Some rows at a time, and their hills."""
+    places = CandidatePoints.from_decoder(decoder, candidates)
+    width = max(2 * candidates.shape[1] * len(candidates), _STARTS * n_points * Y.shape[1])
+    for y in summits.split_rows(Y, width):
+        yield y, _find_hills(decoder, y, places.choose_peaks(y, _STARTS), max_iter)
+
+
+def _decode_hills(decoder: Decoder, Y: Array, hills: _Hills, rule: cloud.Rule) -> RowHypotheses:
+    """Outputs on each hill: averages over the points of the rule, weighed by the posterior."""
+    points, log_weights = hills.weigh_points(decoder, Y, rule)
+    f = decoder.latent(points.reshape(-1, points.shape[-1]))
+    each = logsumexp(log_weights, axis=1)
+    shape = *log_weights.shape, f.n_latents
+    shares = np.exp(log_weights - each[:, None])
+    mean = np.einsum("hp,hpd->hd", shares, f.mean.reshape(shape))
+    spread = f.variance.reshape(shape) + (f.mean.reshape(shape) - mean[:, None]) ** 2
+    return RowHypotheses(
+        hills.row,
+        np.exp(each - _log_totals(each, hills.row, len(Y))[hills.row]),
+        hills.mean,
+        hills.factor @ np.swapaxes(hills.factor, 1, 2),
+        mean,
+        np.einsum("hp,hpd->hd", shares, spread),
+    )
+
+
+@dataclass(frozen=True)
+class _Hills:
+    """Laplace's normals about the summits of all rows, one after the other."""
+
+    row: NDArray[np.intp]  # (h,)
+    mean: Array  # (h, Q)
+    factor: Array  # (h, Q, Q), F F^T the covariance, columns of F orthogonal
+    log_share: Array  # (h,), of the posterior of the row
+
+    def add_prior(self, n: int) -> _Hills:
+        """With the prior as one more hill of each of n rows, for what lies far from all summits."""
+        Q = self.mean.shape[1]
+        row = np.concatenate([self.row, np.arange(n)])
+        order = np.argsort(row, kind="stable")
+        more = np.zeros((n, Q)), np.tile(np.eye(Q), (n, 1, 1)), np.full(n, np.log(_OF_PRIOR))
+        both = zip((self.mean, self.factor, self.log_share), more, strict=True)
+        return _Hills(row[order], *(np.concatenate(pair)[order] for pair in both))
+
+    def weigh_points(self, decoder: Decoder, Y: Array, rule: cloud.Rule) -> tuple[Array, Array]:
+        """Points (h, P, Q) of a rule about each summit, and log weights (h, P) of the posterior."""
+        nodes, shares = rule
+        points = self.mean[:, None] + np.einsum("pq,hdq->hpd", nodes, self.factor)
+        flat = points.reshape(-1, points.shape[-1])
+        seen = Y[np.repeat(self.row, len(nodes))]
+        log_p = decoder.log_density(flat, seen)[0] - 0.5 * np.sum(flat * flat, axis=1)
+        drawn = self.log_share[:, None] + np.log(shares)
+        return points, drawn + log_p.reshape(drawn.shape) - self._log_density(points)
+
+    def _log_density(self, points: Array) -> Array:
+        """Log density (h, P) of the mixture of all hills of a row, up to a constant."""
+        return logsumexp([self._density_of_hill(k, points) for k in range(_STARTS + 1)], axis=0)
+
+    def _density_of_hill(self, k: int, points: Array) -> Array:
+        """The part of the k-th hill of each row; minus infinity where there are fewer."""
+        first = np.searchsorted(self.row, self.row)
+        other = np.minimum(first + k, len(self.row) - 1)
+        exists = (self.row[other] == self.row) & (first + k < len(self.row))
+        F = self.factor[other]
+        variances = np.maximum(np.sum(F * F, axis=1), _TINY)  # (h, Q)
+        apart = np.einsum("hdq,hpd->hpq", F, points - self.mean[other, None])
+        squares = np.sum((apart / variances[:, None]) ** 2, axis=2)
+        size = self.log_share[other] - 0.5 * np.sum(np.log(variances), axis=1)
+        return np.where(exists[:, None], size[:, None] - 0.5 * squares, -np.inf)
+
+
+def _find_hills(decoder: Decoder, Y: Array, starts: Array, max_iter: int) -> _Hills:
+    """Every summit that a search from the starts (n, k, Q) of a row ends at."""
+    n, k, _ = starts.shape
+    is_unseen = np.all(np.isnan(Y), axis=1)
+    starts = np.where(is_unseen[:, None, None], 0.0, starts)
+    ends = summits.climb(weigh_by_normal(decoder, Y), starts, max_iter)
+    kept = ~_is_repeated(ends.x.reshape(starts.shape)).ravel()
+    row, X = np.repeat(np.arange(n), k)[kept], ends.x[kept]
+    found = approximate_about(decoder, Y[row], X, -X, np.ones_like(X), ends.converged[kept])
+    log_share = found.log_density - _log_totals(found.log_density, row, n)[row]
+    high = log_share > -_FAINT
+    factor = eigen.semidefinite_factors(found.covariance[high])
+    return _Hills(row[high], X[high], factor, log_share[high])
+
+
+def _is_repeated(X: Array) -> NDArray[np.bool_]:
+    """Whether a point of a row (n, k, Q) lies at an earlier one of the row, (n, k)."""
+    distance = np.max(np.abs(X[:, :, None] - X[:, None]), axis=3)
+    return np.any(np.tril(distance < _SAME, -1), axis=2)
+
+
+def _log_totals(log_values: Array, row: NDArray[np.intp], n: int) -> Array:
+    """Log of the sum over all that a row has, (n,)."""
+    largest = np.full(n, -np.inf)
+    np.maximum.at(largest, row, log_values)
+    return largest + np.log(np.bincount(row, np.exp(log_values - largest[row]), minlength=n))
+
+
+def _sum_by_row(row: NDArray[np.intp], values: Array, n: int) -> Array:
+    """Sums (n, D) of the values (m, D) of each row."""
+    starts = np.searchsorted(row, np.arange(n))
+    return np.add.reduceat(values, starts, axis=0)

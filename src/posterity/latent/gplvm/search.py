@@ -1,0 +1,201 @@
+"""The most probable latent points, with the numbers of every term that judges them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import joblib
+import numpy as np
+import scipy.optimize
+
+from posterity import linalg, optimize
+from posterity.arrays import Array
+from posterity.inference.search import Objective, negate_evidence
+from posterity.latent.gplvm.charts import Coordinates
+from posterity.latent.gplvm.placements import Placement
+from posterity.latent.gplvm.terms import Term
+
+_ROUND = 25  # iterations, after which curvature is taken anew
+_CHARTED = 4000  # coordinates, of which the curvature fits memory and is worth its factor
+_PARAMETER_UNIT = 0.5  # times the deviation of a log variance
+_POINT_UNIT = 7.0  # likewise, of inducing points
+_LARGEST_UNIT = 0.3
+_NOISE_STEP = 0.02  # of the log noise variance
+_NOT_ENOUGH = "{} L-BFGS iterations were not enough"
+_LEAST_GAIN = 1e-6  # nats for each value observed: valleys are long, and their ends say little
+
+
+@dataclass(frozen=True)
+class LatentPointProblem:
+    """A sum of terms, as a function of where points are placed and of the terms' own numbers."""
+
+    terms: tuple[Term, ...]
+    placement: Placement
+    n_values: int  # observed
+
+    def pack(self, X: Array) -> Array:
+        """The vector that a search from points X starts from."""
+        return np.concatenate([self.placement.start(X), *(term.start for term in self.terms)])
+
+    def unpack(self, x: Array) -> tuple[Array, tuple[Array, ...]]:
+        """The latent points, and the own numbers of each term."""
+        own, used = [], self.placement.size
+        for term in self.terms:
+            own.append(x[used : used + len(term.start)])
+            used += len(term.start)
+        return self.placement.points(x[: self.placement.size]), tuple(own)
+
+    @property
+    def limits(self) -> Array:
+        """Bounds of all that is searched, (P, 2)."""
+        free = np.tile([-np.inf, np.inf], (self.placement.size, 1))
+        return np.vstack([free, *(term.limits for term in self.terms)])
+
+    @property
+    def names(self) -> list[str]:
+        """What it is called."""
+        own = [name for term in self.terms for name in term.names]
+        return [f"latent {i}" for i in range(self.placement.size)] + own
+
+    def objective(self) -> Objective:
+        """Minus the sum of the terms and its gradient; infinite where a term has no value."""
+
+        def value_and_gradient(x: Array) -> tuple[float, Array]:
+            X, own = self.unpack(x)
+            answers = [term(X, numbers) for term, numbers in zip(self.terms, own, strict=True)]
+            dX = np.sum([answer[1] for answer in answers], axis=0)
+            slopes = [self.placement.pull_back(dX), *(answer[2] for answer in answers)]
+            return sum(answer[0] for answer in answers), np.concatenate(slopes)
+
+        return negate_evidence(value_and_gradient)
+
+    def chart(self, x: Array) -> Coordinates:
+        """Coordinates about x in which a step goes equally far; of too many points, as they are."""
+        if not self._has_curvature:
+            return Coordinates(x, np.empty((0, 0)), np.ones_like(x))
+        return Coordinates(x, self._factor_curvature(x), self._units())
+
+    def learn_noise(self, x: Array) -> Array:
+        """The same point x with the noise variance of the largest Laplace evidence, if it is free.
+
+        The most probable points follow the noise: each takes as much of its row's as it has
+        coordinates. Integrated out, they do not: half the log determinant of their curvature is
+        what they take.
+        """
+        if not self._has_curvature or "noise_variance" not in self.names:
+            return x
+        k = self.names.index("noise_variance")
+        objective, low, high = self.objective(), x[k], self.limits[k, 1]
+
+        def loss(log_noise: float) -> float:
+            at = np.concatenate([x[:k], [log_noise], x[k + 1 :]])
+            log_volume = -0.5 * linalg.log_determinant(self._factor_curvature(at))
+            return objective(at)[0] - log_volume  # [PRML 4.137]
+
+        if high - low < _NOISE_STEP:
+            return x
+        best = scipy.optimize.minimize_scalar(
+            loss, bounds=(low, high), method="bounded", options={"xatol": _NOISE_STEP}
+        )
+        return np.concatenate([x[:k], [best.x], x[k + 1 :]])
+
+    @property
+    def _has_curvature(self) -> bool:
+        """Whether the curvature fits memory, and a search may go by it."""
+        return self.placement.size <= _CHARTED and self.placement.by_curvature
+
+    def _factor_curvature(self, x: Array) -> Array:
+        """Lower factor of minus the second derivatives in the points, as far as known."""
+        X, own = self.unpack(x)
+        H = np.zeros((*X.shape, *X.shape))
+        for term, numbers in zip(self.terms, own, strict=True):
+            term.add_curvature(H, X, numbers)
+        return linalg.cholesky(H.reshape(self.placement.size, -1), overwrite=True)
+
+    def _units(self) -> Array:
+        """Units of the terms' own numbers; those without limits are places of inducing points."""
+        noise = float(np.sqrt(2.0 / self.n_values))  # the deviation of a log variance
+        point = min(_POINT_UNIT * noise, _LARGEST_UNIT)
+        parameter = min(_PARAMETER_UNIT * noise, _LARGEST_UNIT)
+        limited = np.isfinite(self.limits[self.placement.size :]).all(axis=1)
+        return np.where(limited, parameter, point)
+
+
+@dataclass(frozen=True)
+class LearnedPoints:
+    """The most probable latent points that were found, and how."""
+
+    X: Array  # (N, Q)
+    weights: Array  # of the placement
+    own: tuple[Array, ...]  # of each term
+    log_posterior: float
+    optimum: optimize.Optimum
+    ends: Array  # the log posterior that the search from each start reached
+
+
+def maximise_latent_points(
+    problem: LatentPointProblem,
+    starts: Sequence[Array],
+    *,
+    max_iter: int,
+    n_jobs: int | None = None,
+) -> LearnedPoints:
+    """Climb from every start; the highest end counts.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the best climb did not end by itself.
+    """
+    climbs = (joblib.delayed(_climb)(copy.deepcopy(problem), X, max_iter) for X in starts)
+    ends = list(joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(climbs))
+    best = optimize.optimum.warn_unless_converged(min(ends, key=lambda end: end.value))
+    X, own = problem.unpack(best.x)
+    heights = -np.array([end.value for end in ends])
+    return LearnedPoints(X, best.x[: problem.placement.size], own, -best.value, best, heights)
+
+
+def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Optimum:
+    """From one start, on a copy of the problem: terms keep the memory they work in."""
+    x, n_iter = problem.pack(X), 0
+    with linalg.limit_threads(len(X)):
+        while True:
+            chart = problem.chart(x)
+            last = max_iter - n_iter
+            end = _climb_in_coordinates(problem, chart, min(_ROUND, last) if len(chart.L) else last)
+            x, n_iter = end.x, n_iter + end.n_iter
+            if end.converged or not end.n_iter:
+                return replace(end, n_iter=n_iter)
+            if n_iter >= max_iter:
+                return replace(end, n_iter=n_iter, stop_reason=_NOT_ENOUGH.format(max_iter))
+
+
+def _climb_in_coordinates(
+    problem: LatentPointProblem, chart: Coordinates, max_iter: int
+) -> optimize.Optimum:
+    """One round, in the coordinates of a chart."""
+    best = optimize.minimise_lbfgs(
+        chart.wrap_objective(problem.objective()),
+        np.zeros_like(chart.origin),
+        bounds=[(low, high) for low, high in chart.limits(problem.limits)],
+        names=problem.names,
+        max_iter=max_iter,
+        least_gain=_LEAST_GAIN * problem.n_values,
+        announce=False,
+    )
+    x = chart.to_point(best.x)
+    return replace(best, x=x, bounds_reached=_restore_units(best, chart, x, problem.names))
+
+
+def _restore_units(
+    best: optimize.Optimum, chart: Coordinates, x: Array, names: Sequence[str]
+) -> tuple[optimize.ReachedBound, ...]:
+    """The bounds that were reached, as parameters have them, at the point x of the chart."""
+    found = []
+    for bound in best.bounds_reached:
+        i = names.index(bound.name)
+        unit = float(chart.unit[i - len(chart.L)])
+        found.append(replace(bound, value=float(np.exp(x[i])), rise=bound.rise / unit))
+    return tuple(found)

@@ -1,0 +1,152 @@
+"""Predictions of a linear model from the normal posterior of its weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, designs, distributions, linear, models, page_forms
+from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
+from posterity.inference.conjugate import (
+    AveragedPosterior,
+    ConjugatePosterior,
+    SubsetAverage,
+    WeightPosterior,
+    average_points,
+    find_variance_points,
+    maximise_evidence,
+    reduce_statistics,
+)
+from posterity.inference.posterior import WeightedPosterior
+from posterity.linear.linear_model import LinearModel
+from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
+
+
+@declare_parameters
+class PosteriorModel(linear.WeightedModel, LinearModel):
+    """A linear model that predicts by averaging over the posterior of its weights."""
+
+    hyperparameters: str = "average"
+
+    prior_variance: float | None = field(init=False)
+    noise_variance: float | None = field(init=False)
+    posterior_: ConjugatePosterior = field(init=False)
+
+    def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
+        """The posterior at variances that are given, averaged over those that are not."""
+        averages = check_hyperparameters(self.hyperparameters)
+        problem = reduce_statistics(
+            statistics, fit_intercept=self.fit_intercept, standardize=standardize
+        )
+        noise = models.check_variance(self.noise_variance, "noise_variance")
+        given: dict[str, Any] = {
+            "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
+            # Rows of known noise were divided by its deviation, which leaves a variance of one.
+            "noise_variance": 1.0 if self._known_noise else noise,
+        }
+        learned = maximise_evidence(problem, **given)
+        at_maximum = WeightPosterior(problem, learned.noise_variance, learned.prior_variance)
+        points = find_variance_points(problem, **given) if averages else None
+        self._adopt(average_points(at_maximum, points), statistics)
+        self.log_evidence_ = float(learned.log_evidence.sum())
+        self.stop_reason_ = learned.stop_reason
+        self.at_bounds_ = models.report_weight_bounds(learned)
+
+    def _adopt(self, posterior: ConjugatePosterior, statistics: designs.Statistics) -> None:
+        """Set what prediction needs; noise known row by row is reported by its average."""
+        self.posterior_, at_maximum = posterior, posterior.at_maximum
+        self._publish(posterior.coef, posterior.intercept)
+        noise = at_maximum.noise_variance
+        if self._known_noise:
+            noise = np.full_like(noise, statistics.noise_sum / statistics.count)
+        self.noise_variance_ = self._per_output(noise)
+        self.prior_variance_ = self._per_output(at_maximum.prior_variance)
+
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None
+    ) -> distributions.Univariate:
+        if not isinstance(self.posterior_, WeightPosterior):
+            return self._average_at(self.posterior_, Z, noise_variance)
+        f = self.posterior_.latent(Z)
+        total = f.variance + self._make_query_noise(noise_variance, len(Z))
+        return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(total)))
+
+    def _average_at(
+        self,
+        posterior: AveragedPosterior | SubsetAverage,
+        Z: Array,
+        noise_variance: ArrayLike | None,
+    ) -> distributions.Univariate:
+        """The mixture over variances; noise that was learned is averaged over too."""
+        is_learned = noise_variance is None and not posterior.is_noise_known
+        noise = None if is_learned else self._make_query_noise(noise_variance, len(Z))
+        outputs = () if self._single_output else (len(posterior.at_maximum.noise_variance),)
+        return posterior.predict(Z, noise, outputs)
+
+    @models.refuse_partitions
+    def predict_cov(self, X: ArrayLike) -> Array:
+        """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
+        Z = self._queries(X)
+        posterior = self._posterior()
+        C = posterior.joint(Z).covariance
+        noise = np.atleast_1d(self.noise_variance_)
+        if not isinstance(posterior, WeightPosterior) and not posterior.is_noise_known:
+            noise = posterior.mean_noise_variance
+        i = np.arange(len(Z))
+        C[:, i, i] += noise[:, None]
+        return C[0] if self._single_output else C
+
+    def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Draws from the posterior of the weights and of the intercept, in the units of the data.
+
+        Returns
+        -------
+        coef : array of shape (n_samples, M) or (n_samples, K, M)
+        intercept : array of shape (n_samples,) or (n_samples, K)
+        """
+        rng = arrays.generator(random_state)
+        coef, intercept = self._split(*self._posterior().sample(n_samples, rng))
+        by_output = np.moveaxis(coef, 1, 2)
+        if self._single_output:
+            return by_output[:, 0], intercept[:, 0]
+        return by_output, intercept
+
+    @models.refuse_partitions
+    def sample_functions(self, X: ArrayLike, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Noise-free functions drawn from the posterior, at the rows of X.
+
+        Returns
+        -------
+        values : array of shape (n_samples, n) or (n_samples, n, K)
+        """
+        Z = self._queries(X)
+        coef, intercept = self._posterior().sample(n_samples, arrays.generator(random_state))
+        values = Z @ coef + intercept[:, None, :]
+        return values[..., 0] if self._single_output else values
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self._page_coef(), self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
+
+    def _weight_posterior(self) -> WeightedPosterior:
+        return self._posterior()
+
+    def _output_names(self) -> range:
+        return range(len(self.posterior_.noise_variance))
+
+    def _posterior(self) -> ConjugatePosterior:
+        check_is_fitted(self)
+        return self.posterior_
+
+    def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """Weights (..., M, K) and offset (..., K) of the features, from those of the design."""
+        return coef, intercept
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        super()._publish(*self._split(coef, intercept))

@@ -1,0 +1,242 @@
+"""Categorical likelihood x Dirichlet prior x counts of discrete columns x closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import distributions, models, optimize, validation
+from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
+from posterity.inference.conjugate import (
+    CategoryCounts,
+    apply_rule_of_succession,
+    compute_log_mean,
+    learn_concentration,
+)
+from posterity.local import categories
+from posterity.local.categories import Columns
+from posterity.local.count_table import CountTable
+from posterity.models import Member, ModelCard, classifier
+from posterity.models.classifier import CLASS_DISTRIBUTION
+
+
+@declare_parameters
+class DiscreteClassifier(classifier.Classifier):
+    """Classes from discrete observations, by counting.  [P9 Prob 9.12]
+
+    Columns hold categories: numbers, words, anything that can be hashed. Each configuration of a
+    row's columns has class probabilities of its own, with a Dirichlet prior about the overall
+    class frequencies. A configuration that was never seen is given these frequencies.
+
+    Parameters
+    ----------
+    concentration : float, optional
+        How many rows the prior is worth, > 0. None: learned by the evidence.
+    independent : bool, default=False
+        Take the columns to be independent within each class, and count each by itself (naive
+        Bayes): for many columns, whose configurations are rarely seen twice. A category that was
+        never seen then says nothing about the class.
+
+    Attributes
+    ----------
+    concentration_ : float
+        Learned, or as given.
+    class_frequencies_ : array of shape (C,)
+        What the prior takes the classes to be: ``(n_c + 1) / (N + C)``.
+    tables_ : list of CountTable
+        ``values`` and their ``counts`` (V, C) by class: one table of configurations (tuples), or
+        with ``independent`` one of categories for each column.
+    log_evidence_ : float
+        Log-probability of the classes given the columns, at this concentration and prior. With
+        ``independent``, of classes and columns together.
+    n_iter_ : int
+        Steps of the search for the concentration; 0 where it was given.
+    stop_reason_ : str
+        Why it stopped.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
+
+    Examples
+    --------
+    >>> from posterity import DiscreteClassifier
+    >>> X = [["red", "round"], ["red", "round"], ["green", "long"], ["green", "round"]]
+    >>> model = DiscreteClassifier(concentration=1.0).fit(X, ["apple", "apple", "bean", "apple"])
+    >>> model.predict([["red", "round"], ["green", "long"]])
+    array(['apple', 'bean'], dtype='<U5')
+    >>> model.predict_proba([["red", "round"], ["blue", "long"]]).round(3)
+    array([[0.889, 0.111],
+           [0.667, 0.333]])
+    """
+
+    concentration: float | None = field(default=None, kw_only=False)
+    independent: bool = False
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="categories",
+        inference="closed form, concentration by evidence",
+        advice="all columns are categories",
+        page="classification",
+        candidates=(
+            Member(
+                "counts",
+                70,
+                "N D",
+                {"independent": True},
+                advice="columns are categories, independent within a class",
+                # Bins of equal width leave indicators as they are.
+                encoder=KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
+            ),
+        ),
+    )
+
+    tables_: list[CountTable] = field(init=False)
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the categories of each column in each class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Categories.
+        y : array-like of shape (N,)
+            Classes.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        self._check_concentration()
+        columns, n = categories.check_columns(self, X, reset=True)
+        weights = validation.check_repetitions(sample_weight, n)
+        codes = self._learn_classes(y, n, weights).astype(np.intp)
+        self._begin()
+        return self._count(columns, codes, np.ones(n) if weights is None else weights)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Add rows to those seen so far: the same as fitting all at once.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for ``fit``. Later rows may bring new categories and new classes.
+        classes : array-like, optional
+            Classes to reckon with though they may not be in y; the first rows alone need not hold
+            two.
+        """
+        self._check_concentration()
+        first = "tables_" not in vars(self)
+        columns, n = categories.check_columns(self, X, reset=first)
+        weights = validation.check_sample_weight(sample_weight, n)
+        counts = np.ones(n) if weights is None else weights
+        labels = classifier.check_labels(self, y, n)
+        self._extend_classes(labels[counts > 0.0], classes, first)
+        places = np.searchsorted(self.classes_, labels)
+        # A row that does not count may have a class of its own.
+        return self._count(columns, np.minimum(places, len(self.classes_) - 1), counts)
+
+    @models.answer_lazily(CLASS_DISTRIBUTION)
+    def predict_dist(self, X: Any) -> distributions.Discrete:
+        """The predictive distribution of the class at each row: the posterior mean."""
+        check_is_fitted(self)
+        columns, n = categories.check_columns(self, X, reset=False)
+        log_p = self._log_independent(columns, n) if self.independent else self._log_joint(columns)
+        if len(self.classes_) == 2:
+            return distributions.Bernoulli(log_p[:, 1], log_p[:, 0])
+        return distributions.Categorical(log_p)
+
+    def _check_concentration(self) -> None:
+        if self.concentration is not None:
+            validation.check_positive(self.concentration, "concentration")
+
+    def _begin(self) -> None:
+        n_tables = self.n_features_in_ if self.independent else 1
+        self.tables_ = [CountTable.empty(len(self.classes_)) for _ in range(n_tables)]
+
+    def _extend_classes(self, labels: NDArray[Any], classes: ArrayLike | None, first: bool) -> None:
+        """Set ``classes_``, or make room for new ones."""
+        known = labels if classes is None else np.append(np.asarray(classes), labels)
+        if first:
+            self.classes_ = np.unique(known)
+            if len(self.classes_) < 2:
+                raise ValueError("The first rows hold only one class; name the others by classes=.")
+            return self._begin()
+        before, self.classes_ = self.classes_, np.union1d(self.classes_, known)
+        places = np.searchsorted(self.classes_, before)
+        self.tables_ = [t.with_classes(len(self.classes_), places) for t in self.tables_]
+        return None
+
+    def _count(self, columns: Columns, codes: NDArray[np.intp], weights: Array) -> Self:
+        kept = np.flatnonzero(weights)
+        pairs = zip(self.tables_, self._values(columns), strict=True)
+        self.tables_ = [
+            table.add_counts([values[i] for i in kept.tolist()], codes[kept], weights[kept])
+            for table, values in pairs
+        ]
+        class_counts = self.tables_[0].counts.sum(axis=0)
+        self.class_frequencies_ = apply_rule_of_succession(class_counts)
+        self._learn_concentration(class_counts)
+        return self
+
+    def _learn_concentration(self, class_counts: Array) -> None:
+        tables = self._dirichlet_tables()
+        if self.concentration is None:
+            best = learn_concentration(tables)
+            self.concentration_ = float(np.exp(best.x[0]))
+            self.n_iter_, self.stop_reason_ = best.n_iter, best.stop_reason
+            self.at_bounds_ = optimize.report_bounds(best)
+        else:
+            self.concentration_ = float(self.concentration)
+            self.n_iter_, self.stop_reason_ = 0, "the concentration was given"
+            self.at_bounds_ = ()
+        evidence = sum(table.log_evidence(self.concentration_) for table in tables)
+        if self.independent:
+            C = len(class_counts)
+            uniform = CategoryCounts(class_counts[None, :], np.full(C, 1.0 / C))
+            evidence += uniform.log_evidence(C)
+        self.log_evidence_ = float(evidence)
+
+    def _dirichlet_tables(self) -> list[CategoryCounts]:
+        """Classes given the configuration; or the categories of each column given the class."""
+        if not self.independent:
+            return [CategoryCounts(self.tables_[0].counts, self.class_frequencies_)]
+        return [
+            CategoryCounts(table.counts.T, apply_rule_of_succession(table.counts.sum(axis=1)))
+            for table in self.tables_
+        ]
+
+    def _log_joint(self, columns: Columns) -> Array:
+        table = self.tables_[0]
+        counts = table.look_up(table.counts, self._values(columns)[0])
+        return compute_log_mean(counts, self.class_frequencies_, self.concentration_)
+
+    def _log_independent(self, columns: Columns, n: int) -> Array:
+        log_p = np.tile(np.log(self.class_frequencies_), (n, 1))
+        pairs = zip(self.tables_, self._dirichlet_tables(), columns, strict=True)
+        for table, prior, column in pairs:
+            means = compute_log_mean(prior.counts, prior.base, self.concentration_).T
+            log_p += table.look_up(means, column)
+        return log_softmax(log_p, axis=1)
+
+    def _values(self, columns: Columns) -> list[Sequence[Hashable]]:
+        """What each table counts."""
+        return list(columns) if self.independent else [list(zip(*columns, strict=True))]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags

@@ -1,0 +1,36 @@
+"""How deep a tree is to be: by the log score of rows that were held out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from posterity import likelihoods
+from posterity.arrays import Array
+from posterity.local.gated_tree.training import TreeTrainer
+
+
+def score_depths(
+    trainer: TreeTrainer,
+    Z: Array,
+    y: Array,
+    counts: Array,
+    held: Array,
+    *,
+    max_depth: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Mean log score of each depth from 0 to the largest, on what is held out of the counts."""
+    rest = counts - held
+    kept, new = np.flatnonzero(rest), np.flatnonzero(held)
+    means = np.empty(max_depth + 1)
+    for depth in range(max_depth + 1):
+        found = trainer.fit(Z[kept], y[kept], rest[kept], depth=depth, rng=rng)
+        log_p = _log_prob(trainer.likelihood, y[new], found.model.latents(Z[new]))
+        means[depth] = np.average(log_p, weights=held[new])
+    return means
+
+
+def _log_prob(
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled, y: Array, A: Array
+) -> Array:
+    return likelihood.log_prob(y, A if isinstance(likelihood, likelihoods.Coupled) else A[:, 0])

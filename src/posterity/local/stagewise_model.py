@@ -1,0 +1,150 @@
+"""What estimators share that add one unit at a time to a sum."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import numbers
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, features, validation
+from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
+from posterity.inference import rows as equal_rows
+from posterity.local import (
+    AnyLikelihood,
+    Stages,
+    StagewiseFitter,
+    StagewiseStep,
+    prepare_stages,
+    validate_stages,
+)
+from posterity.models.search_report import report_weight_bounds
+
+_UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
+
+
+@declare_parameters
+class StagewiseModel(BaseEstimator):
+    """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
+
+    A subclass checks the targets and says what latent values predict.
+    """
+
+    n_units: int = field(default=20, kw_only=False)
+    units: str = "arctan"
+    n_restarts: int = 4
+    validation_fraction: float | None = None
+    learning_rate: float = 1.0
+    subsample: float = 1.0
+    max_iter: int = 3000
+    n_jobs: int | None = None
+    random_state: Any = None
+
+    units_: features.LearnedFeatures | None = field(init=False)
+    validation_scores_: Array | None = field(init=False)
+    _stages: Stages = field(init=False)
+
+    def truncate(self, n_units: int) -> Self:
+        """A fitted copy of the first units only: what a fit with so many gives.
+
+        Parameters
+        ----------
+        n_units : int
+            How many, from none to ``n_units_``.
+        """
+        check_is_fitted(self)
+        validation.check_count(n_units, "n_units", least=0)
+        if n_units > self.n_units_:
+            raise ValueError(f"n_units={n_units} is more than the {self.n_units_} of this model.")
+        other = copy.copy(self)
+        other._adopt(self._stages.truncate(n_units))
+        return other
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_units", 1), ("n_restarts", 0), ("max_iter", 1)):
+            validation.check_count(getattr(self, name), name, least=least)
+        if not isinstance(self.units, str) or self.units not in _UNITS:
+            raise ValueError(f"units={self.units!r} must be one of {', '.join(map(repr, _UNITS))}.")
+        for name in ("learning_rate", "subsample"):
+            if validation.check_positive(getattr(self, name), name) > 1.0:
+                raise ValueError(f"{name}={getattr(self, name)} must be at most 1.")
+        part = self.validation_fraction
+        if part is not None and not (isinstance(part, numbers.Real) and 0.0 < part < 1.0):
+            raise ValueError(
+                f"validation_fraction={part!r} must lie between 0 and 1; None holds out nothing."
+            )
+
+    def _fit_stages(
+        self,
+        X: Array,
+        y: Array,
+        sample_weight: Array | None,
+        likelihood: AnyLikelihood,
+        *,
+        by_target: bool,
+    ) -> Self:
+        """Find the units, and how many there should be where rows are held out to see."""
+        rows, targets, counts, order = equal_rows.merge_and_sort(X, y, sample_weight)
+        rows = rows[:, order]
+        # three, whether used or not: the units are those of a fit that holds nothing out
+        of_stages, of_split, of_trial = arrays.generator(self.random_state).spawn(3)
+        whole, self.validation_scores_ = self._prepare(rows, targets, counts, likelihood), None
+        if self.validation_fraction is None:
+            self._adopt(whole.fit(self.n_units, of_stages).with_columns(np.argsort(order)))
+            return self
+        groups = targets if by_target else np.zeros(len(targets))
+        folds = equal_rows.draw_folds(groups, self.validation_fraction, of_split)
+        trials = [
+            self._prepare(rows[kept], targets[kept], counts[kept], likelihood)
+            for kept in (folds != k for k in range(folds.max() + 1))
+        ]
+        found = validate_stages(whole, trials, rows, folds, n_stages=self.n_units, rng=of_trial)
+        self.validation_scores_ = found.scores
+        stages = found.apply(whole.fit(found.n_units, of_stages))
+        self._adopt(stages.with_columns(np.argsort(order)))
+        return self
+
+    def _prepare(
+        self, X: Array, y: Array, counts: Array, likelihood: AnyLikelihood
+    ) -> StagewiseFitter:
+        unit = _UNITS[self.units](1, n_restarts=self.n_restarts, random_state=0)
+        unit.fit(X, sample_weight=counts)
+        return prepare_stages(
+            unit,
+            X,
+            y,
+            counts,
+            likelihood,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            learning_rate=self.learning_rate,
+            subsample=self.subsample,
+        )
+
+    def _adopt(self, stages: Stages) -> None:
+        """Publish a fit."""
+        self._stages = stages
+        self.n_units_ = stages.n_units
+        self.units_ = stages.joint_units()
+        self.log_likelihoods_ = np.array([step.log_likelihood for step in stages.steps])
+        self.n_iter_ = max(1, sum(step.n_iter for step in stages.steps))
+        self.stop_reason_ = stages.stop_reason
+        self.at_bounds_ = report_weight_bounds(stages)
+
+    def _compute_latents(self, X: ArrayLike) -> Array:
+        """The latent values (n, C)."""
+        check_is_fitted(self)
+        return self._stages.latents(validation.check_X(self, X, reset=False))
+
+    def _iterate_units(self, X: ArrayLike) -> Iterator[tuple[StagewiseStep, Array]]:
+        """The model after each unit, and its latent values (n, C)."""
+        check_is_fitted(self)
+        latents = self._stages.iterate_latents(validation.check_X(self, X, reset=False))
+        return itertools.islice(zip(self._stages.steps, latents, strict=True), 1, None)

@@ -1,0 +1,316 @@
+"""A Gaussian process under any likelihood: which inference, from where, and what it predicts."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from posterity import arrays, kernels, likelihoods, validation
+from posterity.arrays import Array
+from posterity.inference.averaging import average_posteriors
+from posterity.inference.search import LEAST_GAIN
+from posterity.models import kernel_model
+from posterity.models.hyperparameters import can_average
+from posterity.models.search_report import SearchReport
+from posterity.models.training import Training
+from posterity.process import (
+    LaplaceEvidence,
+    LaplacePosterior,
+    LatentProblem,
+    LatentTargets,
+    LearnedLatent,
+    NearestPosterior,
+    NearestSoftmaxPosterior,
+    ProjectedPosterior,
+    PropagationEvidence,
+    PropagationPosterior,
+    ScaleMixtureEvidence,
+    ScaleMixturePosterior,
+    SoftmaxEvidence,
+    SoftmaxPosterior,
+    choose_points,
+    draw_random_starts,
+    maximise_evidence,
+)
+from posterity.process.latent_fit import LatentFit, check_host
+from posterity.process.partitioned_training import Rows
+
+INFERENCES = ("auto", "laplace", "propagation", "variational")
+_SWEPT = 1e11  # classes times the cube of the rows
+_FIRST_ROWS = 250, 500  # on which searches begin: each of their steps finds a mode
+_LEAST_GAIN = 1e-4  # nats, of steps of which each takes long: a hundredth of a deviation
+_LEARNING_ROWS = 1000  # at least, where points carry the function
+_REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repeats rows by weight
+
+
+@dataclass(frozen=True)
+class LatentProcess:
+    """The settings of a process under a likelihood; ``learn`` fits it to rows."""
+
+    likelihood: likelihoods.Likelihood | likelihoods.Coupled
+    kernel: kernels.Kernel
+    offset: bool
+    inference: str
+    n_restarts: int
+    max_iter: int
+    n_jobs: int | None
+    random_state: Any
+    averages: bool = False  # over hyperparameters; else the best of them are taken
+    inducing_points: Any = None  # a number, or rows
+    learning_rows: int | None = None  # None: all, but for inducing points
+    earlier: LatentFit | None = None  # a fit with the same settings, to start from
+
+    def __post_init__(self) -> None:
+        if self.learning_rows is not None:
+            validation.check_count(self.learning_rows, "learning_rows")
+        if self.inducing_points is not None:
+            validation.check_count(_count_points(self.inducing_points), "inducing_points")
+        self._check_inference()
+
+    def learn(
+        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
+    ) -> LatentFit:
+        """The kernel and the likelihood of the largest evidence, and the posterior.
+
+        ``asked`` tells a later fit whether it may start from this one; ``columns`` are the names
+        of the inputs; ``single`` says whether the target was one-dimensional.
+        """
+        assert isinstance(training, Training)  # partitions were refused
+        check_host(training.rows)
+        rng = arrays.generator(self.random_state)
+        training = self._arrange_rows(training)
+        problem = self._pose(training)
+        learned = maximise_evidence(
+            part := self._choose_rows(problem, rng),
+            starts=draw_random_starts(part, self.n_restarts, rng),
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            rng=rng,
+            few_rows=int(np.clip(part.n_rows // 4, *_FIRST_ROWS)),
+            least_gain=_LEAST_GAIN if part.n_rows >= 2 * _FIRST_ROWS[0] else LEAST_GAIN,
+        )
+        posterior = self._condition(learned, training, problem.targets, rng)
+        if self._can_average:
+            posterior = self._average(part, learned, training, posterior, rng)
+        variance = 1.0  # of a latent value that tells classes apart
+        if not self._is_of_classes:
+            variance = float(np.var(posterior.latent(training.rows).mean)) or 1.0
+        report = SearchReport.from_searches([learned], training.rows, [variance], columns)
+        return LatentFit(
+            learned.kernel,
+            learned.likelihood,
+            posterior,
+            posterior.log_evidence,
+            None if self.inducing_points is None else posterior.points,
+            training.rows,
+            report,
+            single,
+            asked,
+        )
+
+    @property
+    def _can_average(self) -> bool:
+        """Whether posteriors at other hyperparameters cost little, and can be averaged."""
+        if isinstance(self.likelihood, likelihoods.Coupled) or not can_average(self.likelihood):
+            return False
+        return self.averages and self.inducing_points is None and self.learning_rows is None
+
+    def _average(
+        self,
+        problem: LatentProblem[Any],
+        learned: LearnedLatent[Any],
+        training: Training,
+        best: Any,
+        rng: np.random.Generator,
+    ) -> Any:
+        """The posteriors at several hyperparameters; of classes without a likelihood for each."""
+
+        def describe(theta: Array) -> LearnedLatent[Any]:
+            return problem.describe(replace(learned.optimum, x=theta), learned.probes)
+
+        return average_posteriors(
+            problem,
+            problem.objective(),
+            learned.optimum,
+            best,
+            lambda theta: self._condition(describe(theta), training, problem.targets, rng),
+            likelihood=None if self._is_of_classes else lambda theta: describe(theta).likelihood,
+        )
+
+    def _arrange_rows(self, training: Training) -> Training:
+        """Rows repeated by weight for expectation propagation; else equal rows made one."""
+        if self.inference == "propagation":
+            return training.repeat_rows()
+        if self.kernel.tells_rows_apart:
+            return training
+        merged, likelihood = training.merge_equal_rows(), self.likelihood
+        learns = isinstance(likelihood, likelihoods.Likelihood) and likelihood.learns_scatter
+        return merged.count_copies_once() if learns else merged
+
+    def _pose(self, training: Training) -> LatentProblem[Any]:
+        """What is searched, from where, and between what."""
+        y, weights = training.Y[:, 0], training.weights
+        likelihood, own_bounds = self.likelihood.search_start(y, weights)
+        typical = likelihood.fit_constant(y, weights)[1]
+        kernel = self.kernel if self.earlier is None else self.earlier.kernel
+        started, bounds = kernel.search_start(
+            kernel_model.drop_repeated_rows(training.rows), variance=float(np.mean(typical))
+        )
+        targets = LatentTargets.with_offset_prior(y, weights, likelihood, offset=self.offset)
+        if self.earlier is not None:
+            theta = np.clip(self.earlier.likelihood.theta, own_bounds[:, 0], own_bounds[:, 1])
+            likelihood = likelihood.with_parameters(theta)
+        return LatentProblem(
+            training.rows, targets, started, bounds, likelihood, own_bounds, self._choose_engines[0]
+        )
+
+    def _condition(
+        self, learned: Any, training: Training, targets: LatentTargets, rng: np.random.Generator
+    ) -> Any:
+        """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""
+        kernel, likelihood, rows = learned.kernel, learned.likelihood, training.rows
+        if self.inducing_points is not None:
+            points = self.inducing_points
+            if isinstance(points, numbers.Integral):
+                points = choose_points(kernel, rows, int(points), rng)
+            return ProjectedPosterior.condition(
+                kernel, likelihood, rows, targets, points, approximation=self._projection
+            )
+        posterior = self._choose_engines[1]
+        if self.inference == "auto" and self._is_of_classes:
+            if isinstance(likelihood, likelihoods.Coupled):
+                posterior = NearestSoftmaxPosterior if _is_affordable(targets) else posterior
+            elif _is_repeatable(training):
+                single = training.repeat_rows()
+                targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
+                posterior, rows = PropagationPosterior, single.rows
+        return posterior.condition(kernel, likelihood, rows, targets)
+
+    @property
+    def _is_of_classes(self) -> bool:
+        return isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical)
+
+    @property
+    def _projection(self) -> str | None:
+        """How the weights of inducing points are found; None: as suits the likelihood."""
+        if self.inference == "laplace":
+            return "laplace"
+        if isinstance(self.likelihood, likelihoods.Averaged):
+            return "nearest"
+        if self._is_of_classes and self.inference == "variational":
+            return "nearest"
+        # Probabilities at the mode ask for the mode.
+        return "nearest" if getattr(self.likelihood, "averaging", "none") != "none" else None
+
+    @property
+    def _choose_engines(self) -> tuple[Any, Any]:
+        """The evidence that is searched, and the posterior it belongs to."""
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            nearest = self.inference == "variational"
+            return SoftmaxEvidence, NearestSoftmaxPosterior if nearest else SoftmaxPosterior
+        if self.inference == "propagation":
+            return PropagationEvidence, PropagationPosterior
+        if self.inference != "laplace" and isinstance(self.likelihood, likelihoods.Averaged):
+            return LaplaceEvidence, NearestPosterior
+        if self.inference != "laplace" and self.likelihood.is_scale_mixture:
+            return ScaleMixtureEvidence, ScaleMixturePosterior
+        return LaplaceEvidence, LaplacePosterior
+
+    def _choose_rows(
+        self, problem: LatentProblem[Any], rng: np.random.Generator
+    ) -> LatentProblem[Any]:
+        """The problem on the rows on which parameters are learned."""
+        n = problem.n_rows
+        if self.learning_rows is not None:
+            n = self.learning_rows
+        elif self.inducing_points is not None:
+            n = max(_LEARNING_ROWS, _count_points(self.inducing_points))
+        return (
+            problem
+            if n >= problem.n_rows
+            else problem.select_rows(np.sort(problem.draw_order(rng)[:n]))
+        )
+
+    def _check_inference(self) -> None:
+        """Refuse approximations that this likelihood does not have."""
+        if self.inference == "exact":
+            raise ValueError(
+                f"inference='exact' cannot be used with {type(self.likelihood).__name__}: only "
+                "under normal noise has the posterior a closed form. Use inference='auto'."
+            )
+        if self.inference not in INFERENCES:
+            names = ", ".join(map(repr, INFERENCES))
+            raise ValueError(f"inference={self.inference!r} must be one of {names}.")
+        if self.inference == "propagation":
+            self._check_propagation()
+        if self.inference == "variational" and not self._has_nearest:
+            raise ValueError(
+                "inference='variational' needs averages of the log-likelihood over a normal in "
+                f"closed form, which {type(self.likelihood).__name__} does not have here; use "
+                "inference='propagation' or 'laplace'."
+            )
+
+    def _check_propagation(self) -> None:
+        if isinstance(self.likelihood, likelihoods.Coupled):
+            raise ValueError(
+                "Expectation propagation is for two classes or one latent function; use "
+                "inference='laplace', which couples the classes."
+            )
+        if self.inducing_points is not None:
+            raise ValueError(
+                "Expectation propagation conditions on all rows and cannot use inducing points; "
+                "with inducing_points use inference='auto' or 'laplace', or pass "
+                "inducing_points=None."
+            )
+
+    @property
+    def _has_nearest(self) -> bool:
+        """Whether a variational posterior exists: of rows, or of two classes through points."""
+        if isinstance(self.likelihood, likelihoods.Averaged | likelihoods.Coupled):
+            return True
+        if self.likelihood.is_scale_mixture:
+            return True
+        return self._is_of_classes and self.inducing_points is not None
+
+
+def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
+    """Refuse settings of a regressor that only normal noise can have."""
+    likelihood = model.likelihood
+    if not isinstance(likelihood, likelihoods.Likelihood):
+        raise TypeError(
+            f"likelihood={likelihood!r} must be a likelihood of one latent value, such as "
+            "posterity.likelihoods.StudentT(), or None for normal noise."
+        )
+    if likelihood.varies_by_row:
+        raise ValueError(
+            f"The parameters of {type(likelihood).__name__} must be one number for all rows. "
+            "Where the noise of each is known, pass noise_variance to fit instead."
+        )
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError("A likelihood takes one output; fit each by itself.")
+    if model.normalize_y or model.mean not in ("constant", "zero"):
+        raise ValueError(
+            "With a likelihood use normalize_y=False, and mean='constant' or mean='zero'."
+        )
+    likelihood.check(y.reshape(-1))
+    if model.noise_variance is not None or known_noise is not None:
+        raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
+
+
+def _is_affordable(targets: LatentTargets) -> bool:
+    """Whether some dozen sweeps over the matrices of all classes take minutes at most."""
+    return len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT
+
+
+def _is_repeatable(training: Training) -> bool:
+    """Whether rows count whole numbers of times, and repeating them makes not too many more."""
+    few = max(_REPEATED_ROWS, 2 * len(training.weights))
+    return training.is_whole and float(np.sum(training.weights)) <= few
+
+
+def _count_points(points: Any) -> int:
+    return int(points) if isinstance(points, numbers.Integral) else kernels.rows.count_rows(points)

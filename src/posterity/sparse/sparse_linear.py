@@ -1,0 +1,384 @@
+"""Any likelihood x sparse prior x any features: SparseLinearRegression."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from posterity import (
+    copies,
+    designs,
+    distributions,
+    features,
+    likelihoods,
+    models,
+    priors,
+    sparse,
+    validation,
+)
+from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
+from posterity.inference.conjugate import ConjugatePosterior
+from posterity.inference.weights import count_targets
+from posterity.linear.linear_model import FeatureRows, LinearModel
+from posterity.linear.posterior_model import PosteriorModel
+from posterity.linear.streamed_model import StreamedLinearModel
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
+from posterity.models.exposed_regressor import ExposedRegressor
+from posterity.models.hyperparameters import check_hyperparameters
+from posterity.models.regressor import DISTRIBUTION
+from posterity.page_forms import Form
+from posterity.sparse import (
+    ColumnEngine,
+    LatentOutputs,
+    SparsePosterior,
+    SparseProblem,
+    choose_columns,
+    sparse_noise,
+)
+from posterity.sparse.sparse_noise import EqualVarianceRows, SparseNoise
+
+
+@declare_parameters
+class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegressor):
+    """Linear regression that keeps the few columns that raise the evidence.
+
+    Each weight has a normal prior of its own precision, and the precisions are those of the largest
+    evidence. Most of them are then infinite: their columns are out, and nobody need measure them
+    again. Several outputs share their columns.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+    degrees_of_freedom : float, default=0.0
+        Of the Student-t that is the prior of each weight, in units of the noise and for columns of
+        unit variance. 0: any precision is as probable as any other, the classical choice.
+    noise_variance : float, optional
+        Variance of the noise. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an intercept, with a unit-information prior about the mean of the targets.
+    algorithm : {"sequential", "alternating"}, default="sequential"
+        "sequential": from no column on, whichever step raises the evidence most. "alternating":
+        from all columns on, as in the textbook; slower, and it ends where it ends.
+    max_iter : int, default=1000
+        Looks at all columns, or alternations, at most.
+    likelihood : Likelihood, optional
+        How targets scatter about the linear function: a value of :mod:`posterity.likelihoods`, such
+        as ``Poisson()`` for counts or ``StudentT()`` for outliers, with one output. Its parameters
+        that are None are learned. Columns are then chosen by Laplace's evidence, from rows that are
+        all given to ``fit``. None: normal noise.
+    inference : {"auto", "laplace"}, default="auto"
+        With a likelihood: the posterior of the weights is the normal nearest to it for counts and
+        positive amounts, Laplace's normal at its mode for all others and with "laplace". In normal
+        noise it is exact.
+    hyperparameters : {"average", "maximise"}, default="average"
+        In normal noise, with at most a few hundred rows. "average": predictions average over which
+        of the columns that are kept have a weight, and over the variances of weights and noise, as
+        far as these are not given. "maximise": they take the choice and the precisions and noise
+        of the largest evidence as known, which is too sure where rows are few.
+
+    Attributes
+    ----------
+    relevance_ : array of int, of shape (m,)
+        Which columns are kept, in increasing order.
+    coef_ : array of shape (M,) or (K, M)
+        Posterior mean of the weights, in the units of the data; zero for columns that are out.
+    intercept_ : float or array of shape (K,)
+        Posterior mean of the intercept.
+    precision_ : array of shape (m,)
+        Prior precisions of the weights that are kept, for columns of unit variance and in units of
+        the noise: a weight has variance ``noise_variance_ / precision_`` before the data.
+    noise_variance_ : float or array of shape (K,)
+        Learned, or as given; None with a likelihood.
+    likelihood_ : Likelihood
+        With every parameter set or learned, where one was given; else None.
+    log_evidence_ : float
+        Log marginal likelihood of all targets given the precisions, constants included.
+    posterior_ : SubsetAverage, WeightPosterior or SparsePosterior
+        Of the weights that are kept, as prediction uses it; the last with a likelihood.
+    features_ : transformer or None
+        The fitted features.
+    n_iter_ : int
+        Looks at all columns, or alternations.
+    stop_reason_ : str
+        Why the search ended.
+
+    Notes
+    -----
+    All that is learned of the rows are their products, so that chunks that never sit in memory at
+    once, and rows that come later, lead to the same columns.
+
+    Among many columns that explain nothing some seem to, and the evidence at the best precisions
+    would let about a third of them in. So the search also counts how many ways there are to choose
+    as many columns: before the data every number of columns is as probable as any other, and so is
+    every choice of that many. ``log_evidence_`` is without that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import SparseLinearRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 200))
+    >>> y = X[:, 3] - 2.0 * X[:, 80] + 0.1 * rng.normal(size=50)
+    >>> model = SparseLinearRegression().fit(X, y)
+    >>> model.relevance_, model.coef_[model.relevance_].round(1)
+    (array([ 3, 80]), array([ 1., -2.]))
+    """
+
+    degrees_of_freedom: float = 0.0
+    noise_variance: float | None = None
+    algorithm: str = "sequential"
+    max_iter: int = 1000
+    likelihood: Any = None
+    inference: str = "auto"
+
+    card = ModelCard(
+        likelihood="normal, or any of one latent value",
+        prior="Student-t (precision per weight)",
+        feature_space="explicit, few columns kept",
+        inference="closed form or Laplace, precisions by evidence",
+        advice="few of many columns matter, and you want to know which",
+        page="sparse",
+        candidates=(
+            Member("sparse", 50, "N D m, m columns kept", usual_rows=1e6, on_dask=True),
+            Member(
+                "sparse-quadratic",
+                100,
+                "N D^2 m, m products kept",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products, few kept",
+                advice="some columns interact, and you want to know which",
+                usual_rows=1e5,
+                usual_columns=40,
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
+    )
+
+    relevance_: NDArray[np.intp] = field(init=False)
+    likelihood_: Any = field(default=None, init=False)
+    posterior_: ConjugatePosterior | SparsePosterior = field(init=False)  # type: ignore[assignment]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        noise_variance: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
+            Inputs; chunks bring their own targets and weights and never sit in memory at once.
+        y : array-like of shape (N,) or (N, K)
+            Targets.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        noise_variance : array-like of shape (N,), optional
+            Known variance of the noise of each row. The noise is then not learned.
+        exposure : array-like of shape (N,), optional
+            Exposure of each count, such as hours, people or square metres; positive. What is
+            learned is the rate of events in a unit of it. Only with a likelihood of counts.
+        """
+        if self.likelihood is None:
+            models.require_counts(None, exposure)
+            return super().fit(X, y, sample_weight, noise_variance)
+        sparse.check_algorithm(self.algorithm, self.max_iter)
+        source = models.find_streamed_source(X, y, sample_weight)
+        if source is not None:
+            models.refuse_exposure(exposure)
+            streamed = models.StreamedRows.from_source(self, source)
+            design, targets, weights = streamed.design, streamed.y, streamed.weights
+        else:
+            rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
+            validation.check_powers(rows, X)
+            weights = validation.check_repetitions(sample_weight, len(rows))
+            linear = self._is_linear_in_columns
+            copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
+            self._fit_features(rows, weights)
+            self._move_units(rows, targets, weights, likelihoods.Normal())
+            design = designs.Dense(self._transform_features(rows))
+        known = None if noise_variance is None else np.asarray(noise_variance)
+        observed = count_targets(targets, weights)[0]
+        likelihood = sparse_noise.check_likelihood(self, observed, known)
+        assert likelihood is not None
+        exposed = models.attach_exposure(likelihood, targets, exposure)
+        return self._choose_for(likelihood, design, exposed, weights)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        noise_variance: ArrayLike | None = None,
+    ) -> Self:
+        if self.likelihood is not None:
+            raise TypeError(
+                "partial_fit merges products of rows, which say all there is in normal noise only: "
+                "with a likelihood, fit all rows at once."
+            )
+        return super().partial_fit(X, y, sample_weight, noise_variance)
+
+    partial_fit.__doc__ = StreamedLinearModel.partial_fit.__doc__
+
+    def _choose_for(
+        self, likelihood: likelihoods.Likelihood, design: designs.Design, y: Any, weights: Any
+    ) -> Self:
+        """Choose columns under a likelihood, and set what the posterior of those kept tells."""
+        M = design.n_columns
+        prior = priors.Sparse(self.degrees_of_freedom, among=M)
+        problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
+        outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
+        columns = design.rows(0, design.n_rows) if design.in_memory else design
+        chosen, fit = choose_columns(
+            ColumnEngine(columns, outputs, problem), alternating=self.algorithm == "alternating"
+        )
+        assert fit is not None  # of a likelihood
+        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
+        order = np.argsort(chosen.places)
+        nearest = sparse_noise.wants_nearest(self, likelihood)
+        found = SparsePosterior.from_fit(
+            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
+        )
+        self._single_output, self._known_noise, self._statistics = True, False, None
+        self.relevance_, self.precision_ = chosen.places[order], found.precision
+        self._n_columns, self.log_evidence_ = M, found.log_evidence
+        self.posterior_, self.noise_variance_ = found.without_rows(), None
+        self.likelihood_ = fit.problem.targets.likelihood
+        self._publish(*found.original_units())
+        return self
+
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_latent(self, X: ArrayLike) -> distributions.Normal:
+        """The latent value at each row of X; without a likelihood, the noise-free function."""
+        f = self.posterior_.latent(self._queries(X))
+        return distributions.Normal(self._per_row(f.mean), np.sqrt(self._per_row(f.variance)))
+
+    @models.answer_lazily(DISTRIBUTION)
+    def predict_dist(
+        self,
+        X: ArrayLike,
+        *,
+        noise_variance: ArrayLike | None = None,
+        exposure: ArrayLike | None = None,
+    ) -> distributions.Univariate:
+        """The predictive distribution at each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        noise_variance : float or array-like of shape (n,), optional
+            Variance of the noise of the new targets. None: that of the training rows (their
+            average where it was known row by row). 0: the noise-free function.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one, so that counts are rates. Only with a likelihood
+            of counts.
+        """
+        if exposure is None:
+            return LinearModel.predict_dist(self, X, noise_variance=noise_variance)
+        return self._answer_queries(self._predict_from_features, X, noise_variance, exposure)
+
+    def _predict_from_features(
+        self, Z: Array, noise_variance: ArrayLike | None, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        models.require_counts(self.likelihood_, exposure)
+        if self.likelihood_ is None:
+            return super()._predict_from_features(Z, noise_variance)
+        if noise_variance is not None:
+            raise ValueError("The likelihood says how targets scatter: noise_variance has no use.")
+        f = self.posterior_.latent(Z)
+        a = models.add_exposure(self.likelihood_, f.mean[:, 0], exposure)
+        return self.likelihood_.predict(a, f.variance[:, 0])
+
+    @models.refuse_partitions
+    def predict_cov(self, X: ArrayLike) -> Array:
+        if self.likelihood_ is not None:
+            raise TypeError(
+                "Targets of this likelihood are not jointly normal: use return_std=True, or "
+                "sample_functions for the latent function."
+            )
+        return super().predict_cov(X)
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]
+
+    predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
+
+    def _predict_mean(self, X: ArrayLike) -> Array:
+        if self.likelihood_ is not None:
+            return models.find_center(self.predict_dist(X))
+        return super()._predict_mean(X)
+
+    def _output_names(self) -> range:
+        return super()._output_names() if self.likelihood_ is None else range(1)
+
+    def _check_rows(
+        self, X: Any, y: Any, sample_weight: Any, noise_variance: Any, **how: Any
+    ) -> FeatureRows:
+        rows = super()._check_rows(X, y, sample_weight, noise_variance, **how)
+        validation.check_powers(rows.X, X)
+        return rows
+
+    def _fit_statistics(self, statistics: designs.Statistics) -> None:
+        sparse.check_algorithm(self.algorithm, self.max_iter)
+        averages = check_hyperparameters(self.hyperparameters)
+        rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
+        noise = SparseNoise.from_variance(
+            models.check_variance(self.noise_variance, "noise_variance"),
+            by_row=self._known_noise,
+            count=statistics.count,
+            total=rows.total,
+        )
+        prior = priors.Sparse(self.degrees_of_freedom, among=statistics.n_features)
+        problem = SparseProblem(prior, self.fit_intercept, sparse_noise.TOL, self.max_iter)
+        engine = ColumnEngine(rows.Z, noise.outputs(rows.Y, rows.weights), problem)
+        found, _ = choose_columns(engine, alternating=self.algorithm == "alternating")
+        chosen = found.reorder(np.argsort(found.places))
+        self.relevance_, self.precision_ = chosen.places, chosen.precision
+        self._n_columns = statistics.n_features
+        kept = statistics.select_features(chosen.places)
+        offset = {"fit_intercept": self.fit_intercept}
+        posterior, evidence = noise.posterior(kept, chosen, **offset)
+        if averages:
+            at_maximum = posterior.at_maximum
+            posterior = noise.average_columns(at_maximum, kept, chosen, prior, **offset)
+        self._adopt(posterior, kept)
+        self.likelihood_ = None
+        self.log_evidence_ = evidence
+        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
+
+    def _adopt(self, posterior: ConjugatePosterior, statistics: designs.Statistics) -> None:
+        super()._adopt(posterior, statistics)
+        del self.prior_variance_  # each weight has its own
+
+    def _queries(self, X: ArrayLike) -> Array:
+        """The columns that are kept, at the rows of X."""
+        return super()._queries(X)[:, self.relevance_]
+
+    def _predict_mean_from_features(self, Z: Array) -> Array:
+        return Z @ self.coef_[..., self.relevance_].T + self.intercept_
+
+    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
+        """Weights of columns that are out are zero, and for sure."""
+        return A[:, self.relevance_], b
+
+    def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
+        """With the weights of the columns that are out, which are zero."""
+        *leading, _, K = coef.shape
+        every = np.zeros((*leading, self._n_columns, K))
+        every[..., self.relevance_, :] = coef
+        return every, intercept

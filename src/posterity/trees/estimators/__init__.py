@@ -1,0 +1,1 @@
+"""Estimators of trees, ferns, forests and boosted trees, of numbers and of classes."""

@@ -1,0 +1,320 @@
+"""Bernoulli or categorical likelihood x boosted trees x cross-fitted members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from posterity import designs, distributions, models, validation
+from posterity.arrays import Array
+from posterity.models import Member, ModelCard
+from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
+from posterity.models.staged import StagedClassifier
+from posterity.page_forms import Form
+from posterity.trees.boosting import calibration, class_training
+from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
+from posterity.trees.estimators.boosted_rows import BoostedRows
+
+
+class BoostedTreesClassifier(BoostedModel, StagedClassifier):
+    """Boosted trees for classification, with calibrated probabilities.
+
+    The latent value of a row is a constant plus the leaf values of many small trees, each of which
+    is a Newton step of the log-likelihood given the trees before it. Two classes share one latent
+    value and a sigmoid; with more, trees are shared, every class has its own leaf values, and the
+    softmax gives the probabilities.
+
+    The fit is an average of members, each of which leaves out a part of the rows. Those rows choose
+    the number of rounds and calibrate the probabilities, and their log score, ``oob_log_score_``,
+    is known without a test set. By default trees are oblivious: all nodes of a level ask the same
+    question. Tests are chosen by Bayesian bootstrap weights and random scores, so that members
+    differ and their average is smooth; while a training row is moved, its leaf leaves its own
+    target out, so that later trees see honest residuals.
+
+    Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
+    values as the largest and once as the smallest, so each split sends them to the side where they
+    predict better.
+
+    A round of one member with N rows and J tests takes time N J max_depth / 2, times the number of
+    classes if there are more than two.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Maximum number of rounds, each of which adds a tree to every member.
+    splits : Family, optional
+        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
+        columns.
+    learning_rate : float, optional
+        Fraction of a Newton step that a tree adds, > 0 and at most 1. None: chosen from the number
+        of rows and of rounds.
+    growth : {"oblivious", "level", "leaf"}, default="oblivious"
+        One test for each level of a tree; or one for each node, level by level, or first where it
+        gains most.
+    max_depth : int, default=6
+        Maximum number of tests from the root to a leaf.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves, of trees that are not oblivious.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
+        each side of the test of a level.
+    l2_regularization : float, default=1
+        Precision of the normal prior of a leaf value.
+    random_strength : float, default=1
+        Standard deviation of random scores, in units of the sampling error of a score. 0: the best
+        test is taken.
+    bootstrap : bool, default=True
+        Whether tests are chosen by Bayesian bootstrap weights of the rows.
+    subsample : float, default=1
+        Fraction of the rows, drawn in each round, by which tests are chosen.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
+        family without an end of tests draws this many once, before the first round.
+    monotonic_cst : array-like of shape (D,) or dict, optional
+        1 or -1 where the probability of the second class may only increase or decrease with a
+        column, else 0. For two classes.
+    categorical_features : sequence of int, str or bool, optional
+        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
+        a data frame. Trees separate a level from the others, and sets of levels by what members
+        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
+    cv : int, splitter or iterable of (train, test), optional
+        Number of members, each of which leaves out other rows; or splits of scikit-learn, each of
+        whose test rows a member leaves out. None: ten for few rows, down to one that leaves out a
+        tenth of the rows. 1: one member that uses all rows for ``n_estimators`` rounds, without
+        calibration.
+    n_iter_no_change : int, optional
+        Number of rounds without improvement after which training ends. None: that of four full
+        Newton steps.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the trees of an earlier fit of the same rows.
+    n_jobs : int, optional
+        Number of threads. The result does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for folds, weights, scores and drawn tests.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        Class labels, sorted.
+    trees_ : BoostedTrees
+        The trees of all members as flat arrays.
+    splits_ : Family
+        The family of tests, fitted.
+    calibration_ : ClassCalibration
+        ``sharpness`` by which latent values are multiplied, and ``variance_factor`` of their
+        variance, from rows that members left out.
+    n_estimators_ : int
+        Number of rounds that were kept.
+    learning_rate_ : float
+        As given, or chosen.
+    n_members_ : int
+        Number of members.
+    validation_scores_ : array of shape (1 + rounds,) or None
+        Mean log probability of the class of a left-out row for the constant, and after each round.
+    oob_log_score_, oob_score_ : float
+        Mean log probability of the observed class of left-out rows after calibration, with what the
+        mean of members gains over the one that left a row out, and the accuracy of that one; NaN
+        where no row was left out.
+    oob_decision_function_ : array of shape (N, C)
+        Probabilities of the classes by the member that left the row out; NaN where none did.
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
+        None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
+    seed_ : int
+        From which folds, weights and scores were drawn; a warm start draws the same folds.
+    stop_reason_ : str
+        Why the fit ended.
+
+    See Also
+    --------
+    RandomForestClassifier : Deep trees that are averaged, not added; faster to fit.
+    LogitBoostClassifier : A sum of single steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import BoostedTreesClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 3))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
+    >>> model = BoostedTreesClassifier(random_state=0).fit(X, y)
+    >>> model.predict_proba([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]).round(2)
+    array([[1.  , 0.  ],
+           [0.51, 0.49]])
+    >>> round(model.oob_score_, 2)
+    0.99
+    """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="normal leaf values",
+        feature_space="trees, added one by one",
+        inference="stagewise, cross-fitted and averaged",
+        advice="the best probabilities of most tables",
+        page="trees",
+        candidates=(
+            Member("boosted-trees", 120, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+        ),
+    )
+
+    calibration_: calibration.ClassCalibration
+
+    def check_consistency(self) -> None:
+        """Raise ValueError where trees are not such that rows as they are taken can go down."""
+        grown = vars(self).get("trees_")
+        if grown is None:
+            return
+        validation.require(isinstance(grown, BoostedTrees), "trees_ must be boosted trees.")
+        grown.check_consistency()
+        n_latents = 1 if len(self.classes_) == 2 else len(self.classes_)
+        validation.require(
+            grown.offset.shape[1] == n_latents, "trees_ do not have the latents of the classes."
+        )
+        calibrated = vars(self).get("calibration_")
+        is_one = isinstance(calibrated, calibration.ClassCalibration)
+        validation.require(is_one, "calibration_ must be a calibration of classes.")
+        self.calibration_.check_consistency()
+        self._check_labels()
+        self._check_learned(vars(self).get("splits_"), grown.tests)
+
+    @models.answer_lazily(CLASS_DISTRIBUTION)
+    def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
+        """The distribution of the class at each row of X, by its place in ``classes_``.
+
+        Its epistemic part is due to leaves of few rows, and grows where rows are scarce.
+        """
+        return self._answer(*self._compute_moments(X))
+
+    @models.answer_lazily(LATENT_VALUES)
+    def predict_latent(self, X: Any) -> distributions.Normal:
+        """The latent value of the second of two classes, (n,), or of each of several, (n, C)."""
+        A, v = self._compute_moments(X)
+        std = np.sqrt(self.calibration_.variances_of_latents(v))
+        mean = self.calibration_.sharpness * A
+        if A.shape[1] == 1:
+            return distributions.Normal(mean[:, 0], std)
+        return distributions.Normal(mean, np.repeat(std[:, None], A.shape[1], axis=1))
+
+    @models.refuse_partitions
+    def activation(self, X: Any) -> Array:
+        """Latents whose sigmoid, (n,), or softmax, (n, C), is the probability of the classes."""
+        return _squeeze_two_classes(self.calibration_.moderate(*self._compute_moments(X)))
+
+    @models.refuse_partitions
+    def staged_activation(self, X: Any) -> Iterator[Array]:
+        """What ``activation`` would be after the first round, the second, and so on."""
+        for A, v in self._stage_moments(X):
+            yield _squeeze_two_classes(self.calibration_.moderate(A, v))
+
+    @models.refuse_partitions
+    def staged_predict_dist(self, X: Any) -> Iterator[distributions.AveragedCategorical]:
+        """What ``predict_dist`` would be after the first round, the second, and so on."""
+        for A, v in self._stage_moments(X):
+            yield self._answer(A, v)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        calibrated = {
+            "sharpness": self.calibration_.sharpness,
+            "variance_factor": self.calibration_.variance_factor,
+        }
+        sums = self.trees_.page_form(self.splits_.tested_columns())
+        return {"kind": "boosted_trees", **sums, **calibrated}
+
+    def _answer(self, A: Array, v: Array) -> distributions.AveragedCategorical:
+        """The distribution at sums of trees (n, L) of variance (n,)."""
+        return distributions.AveragedCategorical.from_valid_arrays(
+            *calibration.predict_log_probabilities(self.calibration_, A, v)
+        )
+
+    def _compute_moments(self, X: Any) -> tuple[Array, Array]:
+        """Sums of trees (n, L), and what leaf values leave open of them, (n,)."""
+        return self._open_more(self._prepare_rows(X).compute_moments(self.trees_, self.splits_))
+
+    def _stage_moments(self, X: Any) -> Iterator[tuple[Array, Array]]:
+        return map(self._open_more, self._prepare_rows(X).stage_moments(self.trees_, self.splits_))
+
+    def _open_more(self, moments: tuple[Array, Array, Array | float]) -> tuple[Array, Array]:
+        """Count what levels leave open of the sums as if leaf values did."""
+        A, v, more = moments
+        factor = self.calibration_.variance_factor
+        return A, v + more / factor if factor > 0.0 else v
+
+    def _scale_latents(self) -> float:
+        return self.calibration_.sharpness
+
+    def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
+        codes = self._learn_classes(y, n_rows, counts)
+        return BoostedTargets(codes, codes)
+
+    def _check_targets_of(self, earlier: Self) -> None:
+        now, self.classes_ = self.classes_, earlier.classes_
+        if not np.array_equal(now, self.classes_):
+            raise ValueError(
+                f"warm_start goes on with the classes of the last fit, {self.classes_.tolist()}, "
+                f"but y has {now.tolist()}; set warm_start=False to fit anew."
+            )
+
+    def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
+        if isinstance(source, designs.Chunks):
+            return super()._gather_targets(source)
+        labels, _ = source.count_targets()
+        encoded = source.encode_targets(partial(encode_classes, labels))
+        codes, weights = super()._gather_targets(encoded)
+        return labels[codes.astype(np.intp)], weights
+
+    def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
+        n_classes = len(self.classes_)
+        return (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+
+    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+        codes = y.astype(np.int64)
+        found = class_training.fit_boosted_classes(
+            table.catalogue,
+            table.codes,
+            codes,
+            len(self.classes_),
+            table.weights,
+            table.folds,
+            table.groups,
+            start.plan,
+            start.rng,
+            start.point,
+            calibrate=start.point is None or start.earlier is not None,
+            share_rows=self.cv is None or isinstance(self.cv, Integral),
+            levels=table.levels,
+        )
+        if start.earlier is not None:
+            found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
+        self.splits_ = found.family
+        self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
+        self.stop_reason_ = found.stop_reason
+        self.validation_scores_ = found.scores if len(found.scores) else None
+        self._adopt_trees(found.trees, found.n_rounds)
+        self._judge_held_out(found.held_out_latents, codes, table)
+        self.oob_log_score_ += found.gain
+        return self
+
+    def _judge_held_out(self, latents: Array, y: NDArray[np.int64], table: BoostedRows) -> None:
+        """Publish probabilities of rows that members left out, and their scores."""
+        log_p = log_softmax(calibration.contrast_classes(latents), axis=1)
+        out, w = ~np.isnan(log_p[:, 0]), table.weights
+        total = float(np.sum(w[out]))
+        own, right = log_p[out, y[out]], np.argmax(log_p[out], axis=1) == y[out]
+        self.oob_log_score_ = float(w[out] @ own) / total if total else float("nan")
+        self.oob_score_ = float(w[out] @ right) / total if total else float("nan")
+        self.oob_decision_function_ = table.expand(np.exp(log_p))
+
+
+def _squeeze_two_classes(A: Array) -> Array:
+    """One latent value for two classes, (n, 1), as (n,)."""
+    return A[:, 0] if A.shape[1] == 1 else A
