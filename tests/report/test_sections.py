@@ -209,7 +209,7 @@ def test_names_of_models_lead_to_what_they_are() -> None:
         dataclasses.replace(results[1], name="linear", code="BayesianLinearRegression()"),
         dataclasses.replace(results[2], name="mean"),
     )
-    verdict = "Use 'linear', not 'other' <b>."
+    verdict = "Use 'linear', not 'other' <b>; choose it with --prefer best."
     found = dataclasses.replace(
         story.comparison,
         results=tuple(results),
@@ -226,7 +226,8 @@ def test_names_of_models_lead_to_what_they_are() -> None:
     assert facts["Python"] == "BayesianLinearRegression()"
     told = head.head(story)
     link = f'<a href="#{cards.cards[1].name}">linear</a>'
-    assert told.verdict == f"Use {link}, not &#39;other&#39; &lt;b&gt;."
+    option = "choose it with <code>--prefer best</code>."
+    assert told.verdict == f"Use {link}, not &#39;other&#39; &lt;b&gt;; {option}"
     assert told.cautions == found.cautions
     assert ("Scores hold", "for new trees") in told.facts
     assert "this holds for new trees." in calibration.section(looked(story)).lead
@@ -496,7 +497,9 @@ def test_what_helps_nothing_is_said_to_help_nothing_in_the_report() -> None:
     useless = comparison.Importance("felled", 0.01, 0.02, -0.03, 0.05)
     found = (*of_numbers().importance[:2], useless)
     section = inputs.section(dataclasses.replace(of_numbers(), importance=found))
-    assert "felled adds nothing to the other inputs" in section.lead
+    assert (
+        "These rows do not show that felled helps: its interval is not above zero." in section.lead
+    )
     assert tables(section)[0].rows[-1].cells[1:3] == (
         "0.010 \N{PLUS-MINUS SIGN} 0.020",
         "\u22120.030 to 0.050",

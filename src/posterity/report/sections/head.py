@@ -62,7 +62,10 @@ def _write_verdict(story: Story) -> str:
         return story.comparison.verdict
     score = numbers.format_short(float(np.mean(story.held_out.log_prob)))
     measured = numbers.format_plural(len(story.held_out.rows), "row")
-    return f"The mean log score on {measured} is {score}. {_describe_calibration(story)}"
+    return (
+        f"The log score, the mean log probability of the observed values, is {score} on "
+        f"{measured}. {_describe_calibration(story)}"
+    )
 
 
 def _describe_calibration(story: Story) -> str:

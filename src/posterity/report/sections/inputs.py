@@ -24,8 +24,9 @@ def section(material: ReportData) -> Section | None:
         blocks.append(table)
     if not blocks:
         return None
-    told = [s for s in comparison.describe_importance(material.importance) if s.startswith("As")]
-    lead = " ".join(["How much the predictions depend on each input.", *told])
+    told = comparison.describe_importance(material.importance)
+    unclear = [sentence for sentence in told if sentence.startswith("These rows")]
+    lead = " ".join(["Loss of the log score without the information of each input.", *unclear])
     return Section("inputs", "Importance of inputs", lead, tuple(blocks))
 
 
@@ -45,7 +46,7 @@ def _row(one: comparison.Importance) -> Row:
         one.name,
         numbers.join_with_error(one.drop, one.error),
         " to ".join(ends),
-        "yes" if one.helps else "nothing beyond the other inputs",
+        "yes" if one.helps else "not certain",
     )
     return Row(cells, values=(None, one.drop, one.drop))
 

@@ -17,6 +17,7 @@ _BASELINES = {
     "sklearn-logistic": "scikit-learn's logistic regression",
     "sklearn-boosting": "scikit-learn's gradient boosting",
 }
+_OPTION = r"--prefer (?:best|simple)"
 _MIXTURE = "the mixture of the best models, with weights that maximise the log score"
 
 
@@ -46,7 +47,7 @@ def link_name(name: str, links: dict[str, str]) -> str:
 
 
 def link_quoted_names(text: str, links: dict[str, str]) -> str:
-    """Turn quoted names of models in a sentence into links.
+    """Turn quoted names of models in a sentence into links, and mark an option as code.
 
     Examples
     --------
@@ -55,12 +56,15 @@ def link_quoted_names(text: str, links: dict[str, str]) -> str:
     Use <a href="#model-0">linear</a>.
     """
     quoted = {repr(name): name for name in links}
-    if not quoted:
-        return text
-    pattern = "|".join(re.escape(word) for word in sorted(quoted, key=len, reverse=True))
-    pieces = re.split(f"({pattern})", text)
+    names = [re.escape(word) for word in sorted(quoted, key=len, reverse=True)]
+    pieces = re.split(f"({'|'.join([_OPTION, *names])})", text)
     return Markup().join(
-        link_name(quoted[piece], links) if piece in quoted else escape(piece) for piece in pieces
+        link_name(quoted[piece], links)
+        if piece in quoted
+        else Markup("<code>{}</code>").format(piece)
+        if re.fullmatch(_OPTION, piece)
+        else escape(piece)
+        for piece in pieces
     )
 
 
