@@ -62,8 +62,8 @@ def verdict(
     >>> table = {"x": x, "y": [value**2 for value in x]}
     >>> models = comparison.candidates("regression", 30, 1, names=["linear"])
     >>> print(comparison.compare(table, tables.infer(table, "y"), models).verdict)
-    Use 'linear', the only model that was scored. Its 90 % intervals contain 90 % of the held-out
-    values, so its uncertainty can be trusted for new rows like these.
+    Use 'linear', the only model that was scored. The 90 % intervals of 'linear' contain 90 % of the
+    held-out values, so its uncertainty can be trusted for new rows like these.
     """
     family = [one for one in results if not one.baseline]
     chosen = choosing.choose_model(results, order=order, prefer=prefer)
@@ -175,7 +175,10 @@ def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
 def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
     coverage, n = best.coverage or 0.0, measuring.count_effective_rows(best.held_out)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
-    held = f"Its 90 % intervals contain {100.0 * coverage:.3g} % of the held-out values"
+    held = (
+        f"The 90 % intervals of {best.name!r} contain {100.0 * coverage:.3g} % of the held-out "
+        "values"
+    )
     if coverage < _NOMINAL - allowed:
         return f"{held}, so they are too narrow to be trusted{scope}"
     if coverage > _NOMINAL + allowed:
@@ -196,8 +199,9 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
     gaps: Array = stated - right
     allowed = 2.0 * measuring.standard_error(gaps, best.held_out.clusters) + _SLACK
     said = (
-        f"Its most probable class has a predicted probability of {100.0 * stated.mean():.3g} % on "
-        f"average and is correct in {100.0 * right.mean():.3g} % of the held-out rows"
+        f"The most probable class of {best.name!r} has a probability of "
+        f"{100.0 * stated.mean():.3g} % on average and is correct in {100.0 * right.mean():.3g} % "
+        "of the held-out rows"
     )
     if gaps.mean() > allowed:
         return f"{said}, so it is overconfident{scope}"

@@ -62,10 +62,10 @@ def _caption(found: TwoClassScores) -> str:
 def _row(name: str, mark: str, found: TwoClassScores, link: str) -> Row:
     cells = (
         name,
-        numbers.format_short(found.brier),
+        numbers.format_fixed(found.brier, 3),
         numbers.format_percent(found.precision, 1),
         numbers.format_percent(found.recall, 1),
-        numbers.format_short(found.roc_area),
+        _format_area(found.roc_area),
         numbers.format_percent(found.flagged, 1),
     )
     sorts = (found.brier, found.precision, found.recall, found.roc_area, found.flagged)
@@ -74,3 +74,7 @@ def _row(name: str, mark: str, found: TwoClassScores, link: str) -> Row:
         return Row(cells, mark, values, link)
     cost = numbers.join_with_error(found.expected_cost, found.cost_error)
     return Row((*cells, cost), mark, (*values, found.expected_cost), link)
+
+
+def _format_area(area: float) -> str:
+    return numbers.DASH if math.isnan(area) else numbers.format_fixed(area, 3)

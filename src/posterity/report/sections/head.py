@@ -9,6 +9,8 @@ from posterity.report.sections import models
 from posterity.report.sections.dependence import NOMINAL
 from posterity.report.story import Story
 
+_PLUS_MINUS = f"\N{NO-BREAK SPACE}{numbers.PLUS_MINUS}\N{NO-BREAK SPACE}"
+
 
 @dataclass(frozen=True)
 class Head:
@@ -59,7 +61,7 @@ def _list_facts(story: Story) -> list[tuple[str, str]]:
 
 def _write_verdict(story: Story) -> str:
     if story.comparison is not None:
-        return story.comparison.verdict
+        return story.comparison.verdict.replace(" +- ", _PLUS_MINUS)
     score = numbers.format_short(float(np.mean(story.held_out.log_prob)))
     measured = numbers.format_plural(len(story.held_out.rows), "row")
     return (

@@ -46,8 +46,8 @@ def section(material: ReportData) -> Section | None:
         f"{found.folds}-fold cross-validation of "
         f"{numbers.format_plural(len(found.results), 'model')} on "
         f"{numbers.format_plural(found.n_rows, 'row')}; all models use the same folds. The "
-        "log score is the mean logarithm of the probability that a model gave to the observed values, in "
-        "nats: 0.01 nats more are 1 % more probability."
+        "log score is the mean logarithm of the probability that a model gave to the observed "
+        "values, in nats: 0.01 nats more are 1 % more probability."
     )
     lead = " ".join([lead, *describe_gain(found.results, found.best)])
     return Section("ranking", "Ranking of models", lead, tuple(blocks))
