@@ -10,7 +10,7 @@ from support.for_each import for_each
 
 from posterity import displays, distributions
 from posterity.displays import latents
-from posterity.latent.gplvm import GPLVM
+from posterity.latent import GPLVM
 
 
 class Curved:

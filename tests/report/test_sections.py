@@ -34,7 +34,6 @@ from posterity.report.sections import (
     panel,
     prediction,
     ranking,
-    reliability,
     reproduce,
     residuals,
     surprising,
@@ -52,6 +51,7 @@ from posterity.report.sections.blocks import (
     Section,
     Table,
 )
+from posterity.scoring.calibration import ProbabilityBins
 from posterity.trees import RandomForestClassifier
 
 
@@ -327,13 +327,14 @@ def test_bins_of_reliability_hold_what_came() -> None:
     rng = np.random.default_rng(0)
     stated = rng.random(400)
     came = rng.random(400) < stated
-    found = reliability.group_by_probability(stated, came)
-    assert len(found.stated) == 10
-    assert found.came.mean() == pytest.approx(came.mean())
-    assert (np.diff(found.stated) > 0.0).all()
+    found = ProbabilityBins.from_rows(stated, came, 10)
+    assert len(found.predicted) == 10
+    assert found.observed.mean() == pytest.approx(came.mean())
+    assert (np.diff(found.predicted) > 0.0).all()
+    low, high = calibration.frequency_interval(found)
     k = np.count_nonzero(came[np.argsort(stated)[:40]])
-    assert found.low[0] == pytest.approx(stats.beta.ppf(0.05, k + 0.5, 40 - k + 0.5))
-    assert found.high[0] == pytest.approx(stats.beta.ppf(0.95, k + 0.5, 40 - k + 0.5))
+    assert low[0] == pytest.approx(stats.beta.ppf(0.05, k + 0.5, 40 - k + 0.5))
+    assert high[0] == pytest.approx(stats.beta.ppf(0.95, k + 0.5, 40 - k + 0.5))
 
 
 def test_coverage_counts_central_intervals() -> None:

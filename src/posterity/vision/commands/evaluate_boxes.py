@@ -13,6 +13,7 @@ from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import detectors, labelled
 from posterity.vision.commands.evaluate_request import ScoreRequest
 from posterity.vision.windows import calibration
@@ -48,8 +49,8 @@ class _Scores:
         """Expected calibration error, over bins of about equal numbers of boxes."""
         if self.reliability is None:
             return None
-        gaps = np.abs(self.reliability.predicted - self.reliability.observed)
-        return float(np.average(gaps, weights=self.reliability.counts))
+        found = self.reliability
+        return ProbabilityBins(found.predicted, found.observed, found.counts).error
 
     def draw(self, figure: Figure) -> None:
         """Draw detection rate and reliability."""
