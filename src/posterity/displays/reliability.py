@@ -11,8 +11,6 @@ from scipy import stats
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.displays.decision_surface import ProbabilisticClassifier
-from posterity.displays.mean_surface import DistributionRegressor
 from posterity.displays.style import COLORS, axes_or_new
 from posterity.scoring.calibration import ProbabilityBins
 
@@ -133,7 +131,7 @@ class ReliabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: ProbabilisticClassifier | DistributionRegressor,
+        estimator: Any,
         X: Any,
         y: ArrayLike,
         *,
@@ -156,8 +154,8 @@ class ReliabilityDisplay:
         coverage : float, default=0.9
             As in :meth:`from_predictions`.
         """
-        if not isinstance(estimator, ProbabilisticClassifier):
-            if not isinstance(estimator, DistributionRegressor):
+        if not hasattr(estimator, "predict_proba"):
+            if not hasattr(estimator, "predict_dist"):
                 raise TypeError(
                     f"{type(estimator).__name__} has neither predict_proba nor predict_dist."
                 )
