@@ -8,7 +8,7 @@ from scipy import stats
 from posterity.arrays import Array
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections import dependence
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
@@ -22,9 +22,9 @@ _MOST_CLASSES = 8
 _FEWEST = 10  # rows of a class that gets a curve
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """For numbers, show PIT histogram and coverage; for classes, reliability curves."""
-    held = material.story.held_out
+    held = data.contents.held_out
     if held.pit is not None:
         figures: tuple[Figure, ...] = _draw_pit_histogram(held.pit), _draw_coverage(held.pit)
     elif held.probabilities is not None:
@@ -34,21 +34,21 @@ def section(material: ReportData) -> Section | None:
         )
     else:
         return None
-    blocks = [Figures(figures), *(Figures((one,)) for one in dependence.draw_coverage(material))]
+    blocks = [Figures(figures), *(Figures((one,)) for one in dependence.draw_coverage(data))]
     lead = "Predicted probabilities match observed frequencies if the model is calibrated."
-    stated = _state_coverage(material)
+    stated = _state_coverage(data)
     return Section("calibration", "Calibration", f"{lead} {stated}".strip(), tuple(blocks))
 
 
-def _state_coverage(material: ReportData) -> str:
+def _state_coverage(data: ReportData) -> str:
     """State the coverage of all rows, and for which new rows it holds."""
-    held, found = material.story.held_out, material.story.comparison
+    held, found = data.contents.held_out, data.contents.comparison
     if held.pit is None:
         return ""
     inside = np.abs(2.0 * held.pit - 1.0) <= dependence.NOMINAL
     return (
         f"The 90 % intervals contain {numbers.format_percent(float(inside.mean()), 1)} of the "
-        f"{numbers.format_count(len(inside))} {material.story.rows_description}"
+        f"{numbers.format_count(len(inside))} {data.contents.rows_description}"
         f"{f'; this holds {found.scope}' if found is not None and found.scope else ''}."
     )
 

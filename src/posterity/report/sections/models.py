@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from markupsafe import Markup, escape
 
 from posterity import comparison
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportContents, ReportData
 from posterity.report.sections.blocks import Card, Cards, Section
-from posterity.report.story import Story
 
 _BASELINES = {
     "mean": "the same distribution for every row, around the mean of the targets",
@@ -21,18 +20,18 @@ _OPTION = r"--prefer (?:best|simple)"
 _MIXTURE = "the mixture of the best models, with weights that maximise the log score"
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show a card for each model of the comparison; None if there is none."""
-    cards = tuple(_list_cards(material.story))
+    cards = tuple(_list_cards(data.contents))
     if not cards:
         return None
     lead = "What each model assumes, how it is fitted, and when to use it."
     return Section("models", "The models", lead, (Cards(cards),))
 
 
-def find_links(story: Story) -> dict[str, str]:
+def find_links(contents: ReportContents) -> dict[str, str]:
     """Return the name of the element that describes each model of the comparison."""
-    found = story.comparison
+    found = contents.comparison
     if found is None:
         return {}
     names = [*(one.name for one in found.results), *(one.name for one in found.skipped)]
@@ -68,14 +67,14 @@ def link_quoted_names(text: str, links: dict[str, str]) -> str:
     )
 
 
-def _list_cards(story: Story) -> Iterator[Card]:
-    found = story.comparison
+def _list_cards(contents: ReportContents) -> Iterator[Card]:
+    found = contents.comparison
     if found is None:
         return
-    members = {one.name: one for one in comparison.family(story.schema.task)}
+    members = {one.name: one for one in comparison.family(contents.schema.task)}
     codes = {one.name: one.code for one in found.results}
     mixtures = {one.name: one.weights for one in found.results}
-    for name, place in find_links(story).items():
+    for name, place in find_links(contents).items():
         code = (("Python", codes[name]),) if name in codes else ()
         if parts := mixtures.get(name):
             shares = " + ".join(f"{share:.2f} {part}" for part, share in parts)

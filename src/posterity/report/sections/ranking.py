@@ -6,7 +6,7 @@ from markupsafe import Markup
 from posterity.comparison import describe_gain
 from posterity.comparison.results import Comparison, Result
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections import models
 from posterity.report.sections.blocks import (
     Block,
@@ -24,12 +24,12 @@ _STEP = 26.0  # between two models in the figure
 _FAR = 4.0  # times the typical difference; models beyond it get a mark at the edge
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show the ranking; None if there is only one model."""
-    found = material.story.comparison
+    found = data.contents.comparison
     if found is None or len(found.results) < 2:
         return None
-    links = models.find_links(material.story)
+    links = models.find_links(data.contents)
     blocks: list[Block] = [Figures((_figure(found),)), _table(found, links)]
     if found.skipped:
         items = (
