@@ -182,7 +182,7 @@ class TableComparison:
 
     @property
     def verdict(self) -> str:
-        """Which model to use, and how far to trust it."""
+        """Recommended model, and how far to trust it."""
         return self.comparison.verdict
 
     @property

@@ -115,7 +115,7 @@ def test_the_verdict_says_from_which_probability_to_flag_and_what_that_costs():
 def test_the_verdict_says_which_model_costs_significantly_less_than_the_chosen_one():
     sharp = np.clip(chances**3, 1e-3, 0.999)  # too low: misses what a cost of nine should flag
     results, asked = scored(result("forest", chances), result("linear", sharp), cost=(1.0, 9.0))
-    (said,) = flagging.say_costs(results, results[1], asked)
+    (said,) = flagging.describe_costs(results, results[1], asked)
     more = results[1].two_classes.expected_cost - results[0].two_classes.expected_cost
     assert re.search(rf"\); 'forest' costs {more:.3g} \+- \S+ less\.$", said)
 
@@ -123,7 +123,7 @@ def test_the_verdict_says_which_model_costs_significantly_less_than_the_chosen_o
 def test_no_model_is_praised_for_a_cost_that_flagging_all_rows_has_too():
     constant = result("linear", np.full(N, Y.mean()))
     results, asked = scored(constant, cost=(1.0, 90.0))
-    (said,) = flagging.say_costs(results, results[0], asked)
+    (said,) = flagging.describe_costs(results, results[0], asked)
     assert "flags 100 % of the rows" in said
     assert said.endswith(", which is no more).")
 
@@ -161,7 +161,7 @@ def test_workers_are_asked_about_costs_too(tmp_path):
 
 def test_of_equal_costs_none_is_called_less():
     results, asked = scored(result("forest", chances), result("linear", chances), cost=(1.0, 9.0))
-    (said,) = flagging.say_costs(results, results[1], asked)
+    (said,) = flagging.describe_costs(results, results[1], asked)
     assert "'forest'" not in said
 
 

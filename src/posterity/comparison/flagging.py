@@ -133,7 +133,7 @@ def add_two_class_scores(results: Sequence[Result], flagging: Flagging) -> tuple
     return tuple(_add_scores(one, standard, flagging) for one in results)
 
 
-def say_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> list[str]:
+def describe_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> list[str]:
     """Write in a sentence from which probability rows are flagged, and what that costs."""
     if flagging.cost is None:
         return []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from posterity.arrays import Array
 from posterity.comparison import choosing, measuring
 from posterity.comparison.choosing import HARDLY, compute_probability_better, is_better
-from posterity.comparison.flagging import Flagging, say_costs
+from posterity.comparison.flagging import Flagging, describe_costs
 from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
@@ -69,13 +69,16 @@ def verdict(
     chosen = choosing.choose_model(results, order=order, prefer=prefer)
     constant = choosing.find_constant(results)
     if constant and not is_better(family[0], constant, least=HARDLY):
-        said = _say_nothing_helps(family[0], chosen, constant, target)
+        said = _describe_unhelpful_inputs(family[0], chosen, constant, target)
     else:
         baseline = next((one for one in results if one.baseline), None)
-        said = [_say_choice(chosen, family), *_say_alternative(chosen, family, baseline, order)]
+        said = [
+            _describe_choice(chosen, family),
+            *_describe_alternative(chosen, family, baseline, order),
+        ]
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
     said.append(f"{trust}{_DEPENDENT if cautions else ''}.")
-    return " ".join([*said, *(say_costs(family, chosen, flagging) if flagging else [])])
+    return " ".join([*said, *(describe_costs(family, chosen, flagging) if flagging else [])])
 
 
 def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
@@ -102,13 +105,15 @@ def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
     return [f"On average {chosen.name!r} gives an observed value {_join_words(shares)}."]
 
 
-def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: str) -> list[str]:
+def _describe_unhelpful_inputs(
+    best: Result, chosen: Result, constant: Result, target: str
+) -> list[str]:
     """Write the sentences for a table on which no model beats a constant prediction."""
     mean, _ = measuring.compute_lead(best.held_out, constant.held_out)
     lead = (
-        f"the best model, {best.name!r}, {_say_better(best, constant)}"
+        f"the best model, {best.name!r}, {_describe_lead(best, constant)}"
         if mean > 0.0
-        else f"{constant.name!r} {_say_better(constant, best)}, the best model"
+        else f"{constant.name!r} {_describe_lead(constant, best)}, the best model"
     )
     return [
         f"No input helps to predict {target}: {constant.name!r} ignores the inputs, and {lead}.",
@@ -116,7 +121,7 @@ def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: s
     ]
 
 
-def _say_choice(chosen: Result, family: Sequence[Result]) -> str:
+def _describe_choice(chosen: Result, family: Sequence[Result]) -> str:
     """Write which model to use and why."""
     best = family[0]
     if len(family) == 1:
@@ -130,13 +135,13 @@ def _say_choice(chosen: Result, family: Sequence[Result]) -> str:
     return f"Use {chosen.name!r}: the simplest model that is about as good as the best."
 
 
-def _say_alternative(
+def _describe_alternative(
     chosen: Result, family: Sequence[Result], baseline: Result | None, order: Sequence[str]
 ) -> list[str]:
     """Write a sentence on the model to compare with the choice, and what it costs or gains."""
     best = family[0]
     if baseline and measuring.compute_lead(baseline.held_out, best.held_out)[0] > 0.0:
-        better = _say_better(baseline, best)
+        better = _describe_lead(baseline, best)
         if is_better(baseline, best, least=HARDLY):
             return [f"No model is as good as the baseline {baseline.name!r}: it {better}."]
         return [f"The baseline {baseline.name!r} {better}."]
@@ -149,7 +154,7 @@ def _say_alternative(
             return [f"It gives an observed value {more}; choose that with --prefer simple."]
         more = _format_more(best, family[1], f"the second one, {family[1].name!r}")
         return [f"It gives an observed value {more}."]
-    ahead = f"{best.name!r} {_say_better(best, chosen)}"
+    ahead = f"{best.name!r} {_describe_lead(best, chosen)}"
     if best.weights:
         sure = compute_probability_better(best, choosing.find_best_single(family))
         needed = f", where a mixture needs {_format_chance(choosing.SURE)}"
@@ -158,7 +163,7 @@ def _say_alternative(
     return [f"{ahead}; choose it with --prefer best."]
 
 
-def _say_better(ahead: Result, behind: Result) -> str:
+def _describe_lead(ahead: Result, behind: Result) -> str:
     """Write by how much a model is better than another, and how sure that is."""
     sure = _format_chance(compute_probability_better(ahead, behind))
     more = _format_more(ahead, behind, repr(behind.name))
@@ -187,11 +192,10 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
         off = f"{100.0 * best.calibration:.2g} %"
         errors = f"other quantiles have calibration errors of up to {off}"
         return f"{held}, as they should{scope}, but {errors}"
-    if allowed > _VAGUE or coverage < _NOMINAL - _NOTABLE:
-        return f"{held}, {_TOO_FEW} its uncertainty can be trusted{scope}"
-    if cautious:
+    is_vague = allowed > _VAGUE or coverage < _NOMINAL - _NOTABLE
+    if cautious and not is_vague:
         return f"{held}, as they should{scope}"
-    return f"{held}, so its uncertainty can be trusted{scope}"
+    return f"{held}, {_TOO_FEW if is_vague else 'so'} its uncertainty can be trusted{scope}"
 
 
 def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
@@ -207,11 +211,10 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
         return f"{said}, so it is overconfident{scope}"
     if gaps.mean() < -allowed:
         return f"{said}, so it is underconfident{scope}"
-    if allowed > _VAGUE or abs(gaps.mean()) > _NOTABLE:
-        return f"{said}, {_TOO_FEW} its probabilities can be trusted{scope}"
-    if cautious:
+    is_vague = allowed > _VAGUE or abs(gaps.mean()) > _NOTABLE
+    if cautious and not is_vague:
         return f"{said}, as it should{scope}"
-    return f"{said}, so its probabilities can be trusted{scope}"
+    return f"{said}, {_TOO_FEW if is_vague else 'so'} its probabilities can be trusted{scope}"
 
 
 def _format_more(ahead: Result, behind: Result, name: str) -> str:

@@ -73,7 +73,7 @@ def _covered_rows(held: HeldOut) -> tuple[NDArray[np.bool_], Array]:
 
 @dataclass(frozen=True)
 class MeasureWords:
-    """What is counted, in words: for titles, axes, captions and the legend."""
+    """Words for counted rows: title, axis, caption and legend."""
 
     title: str
     axis: str

@@ -47,7 +47,7 @@ class EncodedWeights:
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which weights have a 95 % interval without zero."""
+        """Mask of the weights that have a 95 % interval without zero."""
         if self.error is None:
             return np.zeros(self.W.shape, dtype=np.bool_)
         return np.abs(self.W) > _SURE * self.error

@@ -119,14 +119,14 @@ function averaged(said, weights) {
 }
 
 // The prediction of the model for encoded inputs.
-function saying(model) {
+function predictorOf(model) {
   if (model.kind === "normal_forest") return normalForest(model);
   if (model.kind === "class_forest") return classForest(model);
   if (model.kind === "boosted_numbers") return boostedNumbers(model);
   if (model.kind === "experts") return expertsAnswer(model);
   if (model.kind === "logistic_tree") return treeAnswer(model);
   if (model.kind === "mixture") {
-    const parts = model.of.map(saying);
+    const parts = model.of.map(predictorOf);
     return (x) => averaged(parts.map((part) => part(x)), model.weights);
   }
   if (model.kind === "steps" || model.kind === "boosted_trees") {
@@ -143,8 +143,8 @@ function saying(model) {
 }
 
 // From the values of inputs to {mean, sd, quantile} of a number, or to {probabilities}.
-function answering(data) {
-  const says = saying(data.model);
+function makePredictor(data) {
+  const says = predictorOf(data.model);
   return (values) => {
     const said = says(Float64Array.from(encoded(data.inputs, values)));
     if (data.task === "classification") return { probabilities: said };
