@@ -22,7 +22,7 @@ SRC = ROOT / "src" / "posterity"
 FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
     ("arrays", "callers", "compilation", "constructors", "doors", "estimators"),
-    ("row_groups",),
+    ("page_forms", "row_groups"),
     ("copies",),
     ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),
@@ -37,7 +37,8 @@ FLOORS = (
     ("sparse",),
     ("trees", "local", "latent"),
     ("vision",),
-    ("scoring", "displays"),
+    ("scoring",),
+    ("displays",),
     ("datasets", "testing"),
     ("tables",),
     ("persistence",),
