@@ -16,7 +16,7 @@ from posterity.report.what_if import trees as tree_forms
 from posterity.report.what_if.forms import pack_average, pack_estimator, pack_linear, pack_process
 from posterity.report.what_if.packing import Json, NoFormError
 from posterity.trees.boosting.levels import LeveledColumns
-from posterity.trees.estimators import forest_classifier
+from posterity.trees.estimators import forest_model
 
 
 @pack_estimator.register
@@ -101,7 +101,7 @@ def _pack_boosted_trees_classifier(model: trees.BoostedTreesClassifier) -> Json:
 
 
 @pack_estimator.register
-def _pack_forest_classifier(model: forest_classifier.ForestClassifier) -> Json:
+def _pack_forest_classifier(model: forest_model.ForestClassifier) -> Json:
     return tree_forms.pack_class_forest(model.forest_)
 
 

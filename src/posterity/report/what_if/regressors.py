@@ -20,7 +20,7 @@ from posterity.report.what_if.forms import (
     pack_process,
 )
 from posterity.report.what_if.packing import Json, NoFormError, as_floats
-from posterity.trees.estimators import forest_regressor
+from posterity.trees.estimators import forest_model
 
 
 @pack_estimator.register
@@ -131,7 +131,7 @@ def _pack_likelihood_process(model: process.GaussianProcessRegressor) -> Json:
 
 
 @pack_estimator.register
-def _pack_forest_regressor(model: forest_regressor.ForestRegressor) -> Json:
+def _pack_forest_regressor(model: forest_model.ForestRegressor) -> Json:
     return tree_forms.pack_normal_forest(model.forest_)
 
 

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests.forest import ForestPlan, GrownTrees
-from posterity.trees.forests.kinds import NumberTargets
-from posterity.trees.forests.normal_leaves import NormalLeaves
+from posterity.trees.forests.forest import ForestPlan, GrownTrees, L, TargetKind
 from posterity.trees.structure import Trees
 
 _PARTS = 10
@@ -29,10 +27,11 @@ def grow_held_out(
     rows: Any,
     Y: Array,
     weights: Array,
+    kind: TargetKind[L, Any],
     plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None,
-) -> tuple[GrownTrees[NormalLeaves], Places]:
+) -> tuple[GrownTrees[L], Places]:
     """Trees that have each seen nine tenths of the rows, and the rows that one has not seen.
 
     There are ten of them, or of more than 512 rows as many as hold out 512. Where all rows are
@@ -43,32 +42,17 @@ def grow_held_out(
     n_trees = min(_PARTS, -(-_PARTS * _ENOUGH // len(part)))
     seen = part != np.arange(n_trees)[:, None]
     seen |= ~np.any(seen & counts, axis=1, keepdims=True)  # no tree grows from nothing
-    trees, leaves = zip(
-        *(
-            _grow_from(np.flatnonzero(one & counts), family, rows, Y, weights, plan, child)
-            for one, child in zip(seen, rng.spawn(n_trees), strict=True)
-        ),
-        strict=True,
-    )
+
+    def grow(places: NDArray[np.intp], rng: np.random.Generator) -> tuple[Trees, L]:
+        target, drawn = Y[places], weights[places]
+        return plan.grow_tree(family, rows, places.astype(np.int32), target, drawn, kind, rng)
+
+    children = zip(seen, rng.spawn(n_trees), strict=True)
+    grown = [grow(np.flatnonzero(one & counts), child) for one, child in children]
+    trees, leaves = zip(*grown, strict=True)
     is_new = ~seen.all(axis=0)
     unseen = np.flatnonzero(is_new | ~is_new.any()).astype(np.int32)
     return GrownTrees(Trees.join(trees), list(leaves), np.packbits(seen, axis=1)), unseen
-
-
-def _grow_from(
-    places: NDArray[np.intp],
-    family: Family,
-    rows: Any,
-    Y: Array,
-    weights: Array,
-    plan: ForestPlan,
-    rng: np.random.Generator,
-) -> tuple[Trees, NormalLeaves]:
-    """A tree of some of the rows."""
-    target, counts = Y[places], weights[places]
-    return plan.grow_tree(
-        family, rows, places.astype(np.int32), target, counts, NumberTargets(), rng
-    )
 
 
 def _assign_parts(
