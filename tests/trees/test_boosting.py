@@ -12,11 +12,10 @@ from posterity.trees.boosting import softmax as boosting_softmax
 from posterity.trees.boosting import training as boosting_fit
 from posterity.trees.boosting import two_classes as boosting_two_classes
 from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.class_rows import SoftmaxRows, TwoClasses
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules
 from posterity.trees.boosting.packing import RowCounts
-from posterity.trees.boosting.softmax import SoftmaxRows
-from posterity.trees.boosting.two_classes import TwoClasses
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
 PRIOR_ROWS = 0.1

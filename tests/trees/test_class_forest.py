@@ -15,8 +15,8 @@ from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.out_of_bag_scores import fit_forest
-from posterity.trees.growth import fern, growing
-from posterity.trees.growth.class_splits import ClassCriterion
+from posterity.trees.growth import growing
+from posterity.trees.growth.criteria import ClassCriterion
 
 RULES = growing.GrowthRules(n_tests=2)
 
@@ -206,7 +206,7 @@ def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
 
 def test_ferns_and_projections_make_forests_too():
     X, y = problem(300)
-    ferns = fitted(X, y, grow=fern.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
+    ferns = fitted(X, y, grow=growing.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
     assert ferns.oob_score > 0.45
     oblique = fitted(X, y, family=projections.Differences())
     assert oblique.oob_score > 0.43

@@ -9,7 +9,7 @@ from support.for_each import for_each
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import forest, normal_surroundings, normal_tuning
+from posterity.trees.forests import forest, normal_leaves, normal_tuning
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_forest import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
@@ -78,7 +78,7 @@ def test_members_are_the_leaves_with_smoothed_variances(grown):
     mean = forest.leaves.mean[found]
     closer = forest.mean(X)[:, None] + (mean - forest.mean(X)[:, None]) / forest.sharpness**0.5
     np.testing.assert_allclose(forest.members(X)[0], closer, rtol=1e-12)
-    wider = normal_surroundings.widen_small_leaves(forest.leaves, forest.trees.children)
+    wider = normal_leaves.widen_small_leaves(forest.leaves, forest.trees.children)
     n, q = wider.count[found][..., None], wider.square[found]
     s, beta = forest.concentration, forest.sharpness
     expected = np.sqrt((q + s * forest.pooled) / (n + s) / beta)

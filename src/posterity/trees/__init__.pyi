@@ -5,8 +5,7 @@ from posterity.trees.estimators.random_fern import RandomFernClassifier, RandomF
 from posterity.trees.estimators.random_forest import RandomForestClassifier, RandomForestRegressor
 from posterity.trees.estimators.random_tree import RandomTreeClassifier, RandomTreeRegressor
 from posterity.trees.families.columns import Columns
-from posterity.trees.families.family import Family
-from posterity.trees.families.function import Function
+from posterity.trees.families.family import Family, Function
 from posterity.trees.families.projections import Differences, Orientations, Projections
 from posterity.trees.structure import Trees
 

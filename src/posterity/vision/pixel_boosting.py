@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration
-from posterity.trees.boosting.fresh import FreshRules, boost_fresh_tests
+from posterity.trees.boosting.candidates import FreshRules, boost_fresh_tests
 from posterity.trees.boosting.objectives import Objective, class_targets
 from posterity.vision.pixel_rows import PixelRows
 from posterity.vision.texton_rectangles import TextonRectangles

@@ -16,8 +16,9 @@ from posterity.arrays import Array
 from posterity.models import ModelCard
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
 from posterity.models.staged import StagedClassifier
-from posterity.trees.boosting import calibration, class_training
+from posterity.trees.boosting import calibration, training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.estimators import split_model
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.trees.estimators.boosted_rows import BoostedRows
 
@@ -203,13 +204,15 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """Latents whose sigmoid, (n,), or softmax, (n, C), is the probability of the classes."""
-        return _squeeze_two_classes(self.calibration_.moderate(*self._compute_moments(X)))
+        return split_model.squeeze_two_classes(
+            self.calibration_.moderate(*self._compute_moments(X))
+        )
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
-            yield _squeeze_two_classes(self.calibration_.moderate(A, v))
+            yield split_model.squeeze_two_classes(self.calibration_.moderate(A, v))
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.AveragedCategorical]:
@@ -260,12 +263,11 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         return labels[codes.astype(np.intp)], weights
 
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
-        n_classes = len(self.classes_)
-        return (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+        return split_model.shape_latents(n_rows, len(self.classes_))
 
     def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
         codes = y.astype(np.int64)
-        found = class_training.fit_boosted_classes(
+        found = training.fit_boosted_classes(
             table.catalogue,
             table.codes,
             codes,
@@ -300,8 +302,3 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         self.oob_log_score_ = float(w[out] @ own) / total if total else float("nan")
         self.oob_score_ = float(w[out] @ right) / total if total else float("nan")
         self.oob_decision_function_ = table.expand(np.exp(log_p))
-
-
-def _squeeze_two_classes(A: Array) -> Array:
-    """One latent value for two classes, (n, 1), as (n,)."""
-    return A[:, 0] if A.shape[1] == 1 else A

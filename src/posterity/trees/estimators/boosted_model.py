@@ -32,9 +32,8 @@ from posterity.trees.boosting.members import StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
 from posterity.trees.estimators.boosted_rows import BoostedRows
-from posterity.trees.estimators.level_labels import LevelLabels
-from posterity.trees.estimators.query_rows import QueryRows
-from posterity.trees.estimators.split_model import SplitModel, check_groups
+from posterity.trees.estimators.query_rows import LevelLabels, QueryRows
+from posterity.trees.estimators.split_model import AdditiveModel, check_activation, check_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class BoostingStart:
 
 
 @declare_parameters
-class BoostedModel(SplitModel, abc.ABC):
+class BoostedModel(AdditiveModel, abc.ABC):
     """An estimator whose latent values are sums of trees, in members that leave rows out.
 
     A subclass says what targets are, and trains.
@@ -86,7 +85,6 @@ class BoostedModel(SplitModel, abc.ABC):
     splits_: trees.Family | LeveledColumns = field(init=False)
     labels_: LevelLabels = field(init=False)
     trees_: BoostedTrees = field(init=False)
-    validation_scores_: Array | None = field(init=False)
 
     @abc.abstractmethod
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
@@ -159,7 +157,7 @@ class BoostedModel(SplitModel, abc.ABC):
         values = attach_exposure(vars(self).get("likelihood"), targets.values, exposure)
         if earlier is not None:
             self._check_targets_of(earlier)
-        given = self._check_activation(activation, len(rows))
+        given = check_activation(activation, self._activation_shape(len(rows)))
         bound = check_groups(groups, len(rows), counts)
         keys = _as_keys(values)
         if self.cv is None or (boosted_rows.is_count(self.cv) and self.cv > 1):
@@ -176,25 +174,6 @@ class BoostedModel(SplitModel, abc.ABC):
             table = table.continue_from(earlier.splits_)
         start = self._start(table, rng, given, earlier)
         return self._boost(table, values[table.kept], start)
-
-    def truncate(self, n_estimators: int) -> Self:
-        """A copy that has the first rounds only.
-
-        Parameters
-        ----------
-        n_estimators : int
-            How many, from none to ``n_estimators_``.
-        """
-        check_is_fitted(self)
-        validation.check_count(n_estimators, "n_estimators", least=0)
-        if n_estimators > self.n_estimators_:
-            raise ValueError(
-                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
-            )
-        other = copy.copy(self)
-        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
-        other._adopt_trees(self.trees_.truncate(n_estimators), n_estimators)
-        return other
 
     @refuse_partitions
     def shap_values(self, X: Any) -> tuple[Array, Array]:
@@ -250,6 +229,9 @@ class BoostedModel(SplitModel, abc.ABC):
         """Set the attributes that follow from the trees."""
         self.trees_, self.n_estimators_, self.n_members_ = grown, n_rounds, grown.n_members
         self._count_gains(self.splits_, grown.tests, grown.gains / grown.n_members)
+
+    def _keep_rounds(self, n_rounds: int) -> None:
+        self._adopt_trees(self.trees_.truncate(n_rounds), n_rounds)
 
     def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
         """Fit to rows that are not in memory: targets, weights and codes of all of them are."""
@@ -329,17 +311,6 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _find_categorical(self) -> tuple[int, ...]:
         return boosting_plan.find_columns(self.categorical_features, "categorical_features", self)
-
-    def _check_activation(self, activation: ArrayLike | None, n_rows: int) -> Array | None:
-        """Latents (N, L) at which trees start."""
-        if activation is None:
-            return None
-        given, shape = np.asarray(activation, dtype=np.float64), self._activation_shape(n_rows)
-        if given.shape != shape or not np.all(np.isfinite(given)):
-            raise ValueError(
-                f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
-            )
-        return np.ascontiguousarray(given.reshape(n_rows, -1))
 
 
 def _as_keys(values: Array) -> Array:

@@ -16,7 +16,7 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.regressor import DISTRIBUTION
-from posterity.trees.boosting import number_training
+from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.noise import Noise
@@ -334,7 +334,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         plan = start.plan
         if self.n_iter_no_change is None:
             plan = replace(plan, patience=round(_PATIENCE / plan.learning_rate))
-        found = number_training.fit_boosted_numbers(
+        found = training.fit_boosted_numbers(
             table.catalogue,
             table.codes,
             y,

@@ -17,7 +17,7 @@ from posterity.arrays import Array
 from posterity.models.streamed_rows import Source, check_block_weights, check_targets
 from posterity.row_groups import RowGroups
 from posterity.trees import forests
-from posterity.trees.boosting import choices
+from posterity.trees.boosting import members
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.level_tests import LeveledRows, add_indicators
@@ -92,7 +92,7 @@ class BoostingRows:
         kept = np.flatnonzero(self.weights > 0.0)
         weights = self.weights[kept]
         catalogue, codes = _code_rows(family, self.rows, kept, weights, max_features, of_tests)
-        most = self.n_thresholds or choices.choose_thresholds(float(np.sum(weights)))
+        most = self.n_thresholds or members.choose_thresholds(float(np.sum(weights)))
         catalogue, codes = catalogue.thin(codes, most)
         numbers = None
         if isinstance(catalogue.family, LeveledColumns):
@@ -100,7 +100,7 @@ class BoostingRows:
         coded = _CodedRows.sort(catalogue, codes, kept, self.weights, self.keys, numbers)
         cv, groups = count_members(coded.n_different), coded.number_groups(self.groups)
         if cv is None or is_count(cv):
-            plan = choices.FoldPlan.choose(coded.n_different, cv)
+            plan = members.FoldPlan.choose(coded.n_different, cv)
             folds = plan.draw(self.strata[coded.kept], groups, of_folds)
         else:
             folds = self._assign_folds(cv)[coded.kept]
@@ -160,7 +160,7 @@ def code_streamed_rows(
         groups = coded.equal
     if cv is not None and not is_count(cv):
         raise ValueError("Rows that are not in memory take a number of members as cv, or None.")
-    folds = choices.FoldPlan.choose(coded.n_different, cv).draw(strata[coded.kept], groups, rng)
+    folds = members.FoldPlan.choose(coded.n_different, cv).draw(strata[coded.kept], groups, rng)
     return coded.merge(weights, folds, groups, 0, is_apart=False)
 
 

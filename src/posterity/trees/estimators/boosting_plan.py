@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import trees, validation
-from posterity.trees.boosting import choices
-from posterity.trees.boosting.grown import GROWTHS, TreeRules
+from posterity.trees.boosting import members
 from posterity.trees.boosting.levels import LeveledColumns
 from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.tree_records import GROWTHS, TreeRules
 from posterity.trees.estimators.boosted_rows import BoostedRows
 from posterity.trees.estimators.split_model import count_candidates
 
@@ -25,7 +25,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
     n_rows = float(np.sum(rows.weights))
     rate = model.learning_rate
     if rate is None:
-        rate = choices.choose_rate(n_rows, model.n_estimators)
+        rate = members.choose_rate(n_rows, model.n_estimators)
     elif validation.check_positive(rate, "learning_rate") > 1.0:
         raise ValueError(f"learning_rate={rate} must be at most 1.")
     patience = model.n_iter_no_change
@@ -48,7 +48,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
         subsample=_check_fraction(model.subsample, "subsample"),
         n_tests=None if model.max_features is None else n_tests,
         n_directions=_DIRECTIONS,
-        patience=choices.choose_patience(rate) if patience is None else patience,
+        patience=members.choose_patience(rate) if patience is None else patience,
         n_jobs=model.n_jobs,
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import abc
+import copy
 import math
 import numbers
 from collections.abc import Callable, Sized
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,6 +102,60 @@ class SplitModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+@declare_parameters
+class AdditiveModel(SplitModel, abc.ABC):
+    """An estimator whose latent values are sums, to which each round adds."""
+
+    n_estimators_: int = field(init=False)
+    stop_reason_: str = field(init=False)
+    validation_scores_: Array | None = field(init=False)
+
+    @abc.abstractmethod
+    def _keep_rounds(self, n_rounds: int) -> None:
+        """Publish a fit of the first rounds only."""
+
+    def truncate(self, n_estimators: int) -> Self:
+        """A fitted copy of the first rounds only.
+
+        Parameters
+        ----------
+        n_estimators : int
+            How many, from none to ``n_estimators_``.
+        """
+        check_is_fitted(self)
+        validation.check_count(n_estimators, "n_estimators", least=0)
+        if n_estimators > self.n_estimators_:
+            raise ValueError(
+                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
+            )
+        other = copy.copy(self)
+        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
+        other._keep_rounds(n_estimators)
+        return other
+
+
+def check_activation(activation: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
+    """Latents (N, L) at which a sum starts; those given are of this shape, (N,) or (N, L)."""
+    if activation is None:
+        return None
+    given = np.asarray(activation, dtype=np.float64)
+    if given.shape != shape or not np.all(np.isfinite(given)):
+        raise ValueError(
+            f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
+        )
+    return np.ascontiguousarray(given.reshape(shape[0], -1))
+
+
+def shape_latents(n_rows: int, n_classes: int) -> tuple[int, ...]:
+    """The shape of latents of classes, of which two have one between them."""
+    return (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+
+
+def squeeze_two_classes(A: Array) -> Array:
+    """One latent value for two classes, (n, 1), as (n,)."""
+    return A[:, 0] if A.shape[1] == 1 else A
 
 
 def count_candidates(max_features: Any, family: trees.Family, default: int) -> int:

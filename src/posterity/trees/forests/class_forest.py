@@ -15,11 +15,10 @@ from posterity.arrays import Array
 from posterity.inference.conjugate import apply_rule_of_succession
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import class_tuning, forest
-from posterity.trees.forests.class_average import LeafTables
-from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.class_leaves import ClassLeaves, LeafTables
 from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
 from posterity.trees.forests.forest import Forest
-from posterity.trees.growth.class_splits import ClassCriterion
+from posterity.trees.growth.criteria import ClassCriterion
 from posterity.trees.structure import Trees
 
 _PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
@@ -30,7 +29,7 @@ _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 class ClassForest(Forest):
     """Trees, the counts of classes in their leaves, and how these become probabilities.
 
-    See :mod:`posterity.trees.forests.class_average`; the base is how often classes are met at all.
+    See :mod:`posterity.trees.forests.class_leaves`; the base is how often classes are met at all.
     """
 
     leaves: ClassLeaves

@@ -109,7 +109,7 @@ class TargetKind(Protocol[L, F_co]):
 class ForestPlan:
     """How a forest is to be grown.
 
-    ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`fern.grow_fern`.
+    ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`growing.grow_fern`.
     ``max_samples`` rows, or that fraction of all, are drawn for each tree, with replacement where
     ``bootstrap`` says so. ``concentration`` is how many rows the belief is worth from which leaves
     start, and ``sharpness`` the power to which predictions are raised; what is None is learned

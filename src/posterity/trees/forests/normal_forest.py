@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from posterity import validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests import forest, normal_surroundings, normal_tuning
+from posterity.trees.forests import forest, normal_leaves, normal_tuning
 from posterity.trees.forests.forest import Forest
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.growth.normal_splits import NormalCriterion
+from posterity.trees.growth.criteria import NormalCriterion
 from posterity.trees.structure import Trees
 
 _LEARNING = 8  # numbers held of each row and tree while concentration and sharpness are learned
@@ -36,7 +36,7 @@ class NormalForest(Forest):
     @functools.cached_property
     def leaf_stds(self) -> Array:
         """Standard deviations of the leaves, (L, K)."""
-        wider = normal_surroundings.widen_small_leaves(self.leaves, self.trees.children)
+        wider = normal_leaves.widen_small_leaves(self.leaves, self.trees.children)
         v = normal_tuning.leaf_variances(wider, self.pooled, self.concentration)
         return np.sqrt(v / self.sharpness)
 

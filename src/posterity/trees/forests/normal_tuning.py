@@ -2,7 +2,7 @@
 
 A leaf is normal around the mean of its rows, with variance (q + s v) / (n + s): v is the squared
 error of a tree, and q the sum of squared deviations of the n rows around the leaf, see
-:mod:`posterity.trees.forests.normal_surroundings`. The mixture of these over trees spreads too far:
+:mod:`posterity.trees.forests.normal_leaves`. The mixture of these over trees spreads too far:
 the mean of many trees is better than a tree. So it is drawn together around its mean, by the square
 root of the sharpness.
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from posterity.arrays import Array
-from posterity.trees.forests import normal_surroundings, tuning
+from posterity.trees.forests import normal_leaves, tuning
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
@@ -144,7 +144,7 @@ class LeafNormals:
         cls, leaves: NormalLeaves, children: NDArray[np.int32], overall: Array
     ) -> LeafNormals:
         """From the leaves of trees; ``overall`` is the variance of all rows, (K,)."""
-        wider = normal_surroundings.widen_small_leaves(leaves, children)
+        wider = normal_leaves.widen_small_leaves(leaves, children)
         return cls(leaves.fill_empty(wider.mean), wider, wider.pooled_variance(overall))
 
     def gather(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests import forest, held_out, out_of_bag
+from posterity.trees.forests import forest, out_of_bag
 from posterity.trees.forests.forest import Forest, ForestPlan, L, TargetKind
 from posterity.trees.structure import Trees
 
@@ -97,7 +97,9 @@ def fit_forest(
     planted = forest.grow_trees(family, rows, target, w, kind, plan, rng, groups=groups)
     judges, unseen = planted, np.arange(len(target), dtype=np.int32)
     if kind.holds_out and plan.holds_out:
-        judges, unseen = held_out.grow_held_out(family, X, rows, target, w, kind, plan, rng, groups)
+        judges, unseen = out_of_bag.grow_held_out(
+            family, X, rows, target, w, kind, plan, rng, groups
+        )
     scores = kind.score_leaves(judges.join_leaves(), judges.trees, overall)
     left_out = out_of_bag.OutOfBag(Forest(family, judges.trees).router, X, judges.seen)
 
