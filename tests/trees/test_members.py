@@ -28,7 +28,8 @@ def fit(y=Y, folds=None, start=None, **plan):
     folds = np.arange(len(y)) % 3 if folds is None else folds
     plan = BoostingPlan(**({"n_rounds": 12, "learning_rate": 0.4} | plan))
     weights, rng = np.ones(len(y)), np.random.default_rng(1)
-    return members.cross_fit(*coded(), objective, weights, folds, plan, rng, start)
+    table = members.CodedTable(*coded(), weights, folds, np.arange(len(y), dtype=np.int32))
+    return members.cross_fit(table, objective, plan, rng, start)
 
 
 @for_each("y", [np.minimum(Y, 1), Y], ids=["two", "three"])

@@ -9,7 +9,7 @@ mean over members.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,32 +69,34 @@ class CrossFit:
         return float(self.scores[self.n_rounds]) if len(self.scores) else float("nan")
 
 
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Rows that have answered all tests, and the members that leave them out."""
+
+    catalogue: Catalogue
+    codes: Codes  # (J, N), what the rows answer
+    weights: Array  # (N,), how often they count
+    folds: NDArray[np.int64]  # (N,), the member, from 0 on, that leaves the row out; -1: none does
+    groups: NDArray[np.int32]  # (N,), from 0 on: rows of one do not judge each other
+    levels: LeveledRows | None = None  # of categorical columns; members learn values of these
+
+
 def cross_fit(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     objective: Objective,
-    weights: Array,
-    folds: NDArray[np.int64],
     plan: BoostingPlan,
     rng: np.random.Generator,
     start: StartingPoint | None = None,
     second: NDArray[np.int64] | None = None,
-    levels: LeveledRows | None = None,
 ) -> CrossFit:
     """Train a member for each fold, all of them round by round, and keep the best round.
 
     Parameters
     ----------
-    catalogue : Catalogue
-        The tests.
-    codes : array (J, N)
-        What the rows answer.
+    table : CodedTable
+        The rows.
     objective : Objective
         Targets and likelihood.
-    weights : array (N,)
-        How often rows count.
-    folds : array (N,)
-        The member, from 0 to K - 1, that leaves the row out; -1: none does.
     plan : BoostingPlan
         How.
     rng : Generator
@@ -103,9 +105,8 @@ def cross_fit(
         Where training starts; None: at the best constant.
     second : array (N,), optional
         Another member that leaves the row out, or -1: such rows say how far members disagree.
-    levels : LeveledRows, optional
-        Levels of categorical columns; members learn values of these.
     """
+    folds, weights = table.folds, table.weights
     n_members = max(1, int(np.max(folds, initial=NO_FOLD)) + 1)
     other = np.full(len(folds), NO_FOLD) if second is None else second
     members = [
@@ -121,11 +122,10 @@ def cross_fit(
     judge.note(members)
     reason = f"{plan.n_rounds} rounds were asked for"
     every = range(plan.n_rounds)
-    if levels is not None:
-        catalogue, codes, plan = _add_level_tests(
-            catalogue, codes, objective, plan, levels, members, start
-        )
-    with Grower.open(codes, plan.n_jobs, weights) as grower:
+    if table.levels is not None:
+        table, plan = _add_level_tests(table, objective, plan, table.levels, members, start)
+    catalogue = table.catalogue
+    with Grower.open(table.codes, plan.n_jobs, weights) as grower:
         for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
             for member in members:
                 member.boost(grower, objective, plan)
@@ -154,26 +154,25 @@ def cross_fit(
 
 
 def _add_level_tests(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     objective: Objective,
     plan: BoostingPlan,
     levels: LeveledRows,
     members: Sequence[Member],
     start: StartingPoint | None,
-) -> tuple[Catalogue, Codes, BoostingPlan]:
+) -> tuple[CodedTable, BoostingPlan]:
     """Let members learn values of levels, each by its own rows."""
-    columns, plain = catalogue.family, np.arange(len(codes))
+    columns, plain = table.catalogue.family, np.arange(len(table.codes))
     assert isinstance(columns, LeveledColumns)
     is_given = start is not None and not start.is_continued
     tables: list[LevelTable] = []
     for member in members:
         derivatives = member.differentiate(objective, is_given)
-        own = learn_tables(columns, levels, codes, *derivatives, member.weights, member.rng)
+        own = learn_tables(columns, levels, table.codes, *derivatives, member.weights, member.rng)
         member.tests = np.append(plain, len(plain) + len(tables) + np.arange(len(own)))
         tables += own
-    catalogue, codes = add_tables(catalogue, codes, tables)
-    return catalogue, codes, plan.add_tests(len(tables))
+    catalogue, codes = add_tables(table.catalogue, table.codes, tables)
+    return replace(table, catalogue=catalogue, codes=codes), plan.add_tests(len(tables))
 
 
 @dataclass(eq=False)

@@ -14,11 +14,10 @@ from posterity.likelihoods import exposed_counts
 from posterity.row_groups import RowGroups
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
-from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.level_tests import LeveledRows
 from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import (
     NO_FOLD,
+    CodedTable,
     FoldPlan,
     StartingPoint,
     cross_fit,
@@ -26,7 +25,6 @@ from posterity.trees.boosting.members import (
 )
 from posterity.trees.boosting.noise import HeldOutNoise, Noise
 from posterity.trees.boosting.objectives import LocationTargets, class_targets
-from posterity.trees.boosting.screens import Codes
 from posterity.trees.families.family import Family
 
 _SHARED_CLASSES = 0.1  # of the rows left out, by two members
@@ -58,39 +56,26 @@ class BoostedClasses:
 
 
 def fit_boosted_classes(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     y: NDArray[np.int64],
     n_classes: int,
-    weights: Array,
-    folds: NDArray[np.int64],
-    groups: NDArray[np.int32],
     plan: BoostingPlan,
     rng: np.random.Generator,
     start: StartingPoint | None = None,
     *,
     calibrate: bool = True,
     share_rows: bool = True,
-    levels: LeveledRows | None = None,
 ) -> BoostedClasses:
     """Train a member for each fold, and calibrate their mean by the rows that they left out.
 
     Parameters
     ----------
-    catalogue : Catalogue
-        The tests.
-    codes : array (J, N)
-        What the rows answer.
+    table : CodedTable
+        The rows, and the members that leave them out.
     y : array (N,)
         Their classes.
     n_classes : int
         Number of classes C.
-    weights : array (N,)
-        How often rows count.
-    folds : array (N,)
-        The member that leaves each row out; -1: none.
-    groups : array (N,)
-        From 0 on; rows of one do not judge each other.
     plan : BoostingPlan
         How to train.
     rng : Generator
@@ -101,12 +86,10 @@ def fit_boosted_classes(
         Whether latents are calibrated; those that are given to a row once and for all cannot be.
     share_rows : bool, default=True
         Whether some rows are left out by two members, which tells what the mean of members gains.
-    levels : LeveledRows, optional
-        Levels of categorical columns.
     """
-    objective = class_targets(y, n_classes)
-    second = draw_second_folds(folds, groups, _SHARED_CLASSES, rng) if share_rows else None
-    found = cross_fit(catalogue, codes, objective, weights, folds, plan, rng, start, second, levels)
+    weights = table.weights
+    second = _share_rows(table, _SHARED_CLASSES, rng) if share_rows else None
+    found = cross_fit(table, class_targets(y, n_classes), plan, rng, start, second)
     latents, variances = found.held_out_latents, np.mean(found.held_out_variances, axis=1)
     out = ~np.isnan(latents[:, 0])
     if not calibrate:
@@ -130,6 +113,13 @@ def fit_boosted_classes(
         found.n_rounds,
         found.stop_reason,
     )
+
+
+def _share_rows(
+    table: CodedTable, share: float, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """A second member for some of the rows left out, see :func:`members.draw_second_folds`."""
+    return draw_second_folds(table.folds, table.groups, share, rng)
 
 
 def _measure_gain(one: Array, other: Array, mean: Array, weights: Array, n_members: int) -> float:
@@ -181,38 +171,25 @@ class BoostedNumbers:
 
 
 def fit_boosted_numbers(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     y: Array,
     likelihood: likelihoods.Likelihood | None,
-    weights: Array,
-    folds: NDArray[np.int64],
-    groups: NDArray[np.int32],
     plan: BoostingPlan,
     rng: np.random.Generator,
     start: StartingPoint | None = None,
     *,
     share_rows: bool = True,
-    levels: LeveledRows | None = None,
 ) -> BoostedNumbers:
     """Boost the location, then the spread, and calibrate both by rows that members left out.
 
     Parameters
     ----------
-    catalogue : Catalogue
-        The tests.
-    codes : array (J, N)
-        What the rows answer.
+    table : CodedTable
+        The rows, and the members that leave them out.
     y : array (N,)
         Targets.
     likelihood : Likelihood, optional
         What is None of its parameters is learned. None: least squares, and Student-t noise.
-    weights : array (N,)
-        How often rows count.
-    folds : array (N,)
-        The member that leaves each row out; -1: none.
-    groups : array (N,)
-        From 0 on; rows of one do not judge each other.
     plan : BoostingPlan
         How to train.
     rng : Generator
@@ -221,24 +198,14 @@ def fit_boosted_numbers(
         Where training of locations starts.
     share_rows : bool, default=True
         Whether some rows are left out by two members, by which the mean of members is judged.
-    levels : LeveledRows, optional
-        Levels of categorical columns.
     """
     of_location, of_spread = rng.spawn(2)
     likelihood = None if likelihood is None else likelihood.bind(y)
+    weights, groups = table.weights, table.groups
     targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
-    found = cross_fit(
-        catalogue,
-        codes,
-        targets,
-        weights,
-        folds,
-        replace(plan, leaves_own_target_out=False),
-        of_location,
-        start,
-        draw_second_folds(folds, groups, _SHARED_NUMBERS, of_location) if share_rows else None,
-        levels,
-    )
+    second = _share_rows(table, _SHARED_NUMBERS, of_location) if share_rows else None
+    of_targets = replace(plan, leaves_own_target_out=False)
+    found = cross_fit(table, targets, of_targets, of_location, start, second)
     family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
     out, n_members = np.isfinite(a), found.trees[0].n_members
@@ -247,19 +214,16 @@ def fit_boosted_numbers(
     if out.any():
         held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
         if held.has_spread and len(np.unique(groups[out])) >= _LEAST_ROWS:
-            second = cross_fit(
-                replace(catalogue, family=family),
-                codes,
-                held.targets,
-                held.weights,
-                _choose_spread_folds(folds, out, groups, of_spread),
-                _plan_spread(plan),
-                of_spread,
-                levels=levels,
+            own = replace(
+                table,
+                catalogue=replace(table.catalogue, family=family),
+                weights=held.weights,
+                folds=_choose_spread_folds(table.folds, out, groups, of_spread),
             )
-            family = second.family
-            if second.n_rounds:
-                spread, eta = second.trees[0], second.held_out_latents[:, 0]
+            of_held = cross_fit(own, held.targets, _plan_spread(plan), of_spread)
+            family = of_held.family
+            if of_held.n_rounds:
+                spread, eta = of_held.trees[0], of_held.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
         found_noise = held.calibrate(eta, other, open_variance, n_members)

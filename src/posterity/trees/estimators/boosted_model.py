@@ -31,7 +31,7 @@ from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
-from posterity.trees.estimators.boosted_rows import BoostedRows
+from posterity.trees.estimators.boosted_rows import PreparedRows
 from posterity.trees.estimators.query_rows import LevelLabels, QueryRows
 from posterity.trees.estimators.split_model import AdditiveModel, check_activation, check_groups
 
@@ -91,7 +91,7 @@ class BoostedModel(AdditiveModel, abc.ABC):
         """Targets as they were given, checked."""
 
     @abc.abstractmethod
-    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, rows: PreparedRows, y: Array, start: BoostingStart) -> Self:
         """Train on coded rows and publish what was found."""
 
     @abc.abstractmethod
@@ -162,7 +162,7 @@ class BoostedModel(AdditiveModel, abc.ABC):
         keys = _as_keys(values)
         if self.cv is None or (boosted_rows.is_count(self.cv) and self.cv > 1):
             bound = group_copies(bound, rows, keys, counts, is_class=is_classifier(self))
-        table = boosted_rows.BoostingRows(
+        coded = boosted_rows.BoostingRows(
             rows,
             keys if given is None else np.column_stack([keys, given]),
             targets.strata,
@@ -171,9 +171,9 @@ class BoostedModel(AdditiveModel, abc.ABC):
             self._n_thresholds,
         ).code(self._choose_family(), self._count_members, self.max_features, rng)
         if earlier is not None:
-            table = table.continue_from(earlier.splits_)
-        start = self._start(table, rng, given, earlier)
-        return self._boost(table, values[table.kept], start)
+            coded = coded.continue_from(earlier.splits_)
+        start = self._start(coded, rng, given, earlier)
+        return self._boost(coded, values[coded.kept], start)
 
     @refuse_partitions
     def shap_values(self, X: Any) -> tuple[Array, Array]:
@@ -239,7 +239,7 @@ class BoostedModel(AdditiveModel, abc.ABC):
         targets = self._read_targets(y, len(y), weights)
         counts = np.ones(len(y)) if weights is None else weights
         keys = _as_keys(targets.values)
-        table = boosted_rows.code_streamed_rows(
+        coded = boosted_rows.code_streamed_rows(
             self._family(),
             source,
             targets.strata,
@@ -249,7 +249,7 @@ class BoostedModel(AdditiveModel, abc.ABC):
             rng,
             is_class=is_classifier(self),
         )
-        return self._boost(table, targets.values[table.kept], self._start(table, rng, None, None))
+        return self._boost(coded, targets.values[coded.kept], self._start(coded, rng, None, None))
 
     def _gather_targets(self, source: Source) -> tuple[Array, Array | None]:
         """Targets and weights of all rows; the model learns its columns."""
@@ -280,23 +280,23 @@ class BoostedModel(AdditiveModel, abc.ABC):
 
     def _start(
         self,
-        table: BoostedRows,
+        coded: PreparedRows,
         rng: np.random.Generator,
         activation: Array | None,
         earlier: BoostedModel | None,
     ) -> BoostingStart:
         """Start from a constant, from given latents, or after the trees of an earlier fit."""
-        plan = boosting_plan.plan_boosting(self, table, vars(self).get("n_features_in_"))
+        plan = boosting_plan.plan_boosting(self, coded.table, vars(self).get("n_features_in_"))
         if earlier is None:
             point = None
             if activation is not None:
-                point = StartingPoint.at_latents(activation[table.kept])
+                point = StartingPoint.at_latents(activation[coded.kept])
             return BoostingStart(plan, rng, point, None)
         done = earlier.n_estimators_
         return BoostingStart(
             replace(plan, n_rounds=max(0, plan.n_rounds - done)),
             np.random.default_rng([self.seed_, done]),
-            table.start_after(earlier.trees_),
+            coded.start_after(earlier.trees_),
             earlier,
         )
 

@@ -92,7 +92,7 @@ class LinearFamily(family.Family):
 
     def _known(self) -> Array:
         if self.unit is None:
-            raise ValueError(f"{self!r} has seen no data yet: use {self!r}.fitted(X).")
+            raise ValueError(f"{self!r} has seen no data yet: use {self!r}.adapt_to(X).")
         return self.unit
 
     def _weight_columns(self, chosen: NDArray[Any], weights: Array) -> family.Tests:
