@@ -115,6 +115,7 @@ def test_an_interrupted_fit_ends_as_if_it_had_not_been(world, detector, tmp_path
     assert not hasattr(resumed, "found_")
 
 
+@pytest.mark.full
 def test_moving_bars_are_found_by_their_motion():
     rng = np.random.default_rng(0)
     background = blobs(rng, 80, 100)

@@ -35,6 +35,7 @@ def model(found, streets):
     return SurfaceLayout(**SMALL).fit_segments(found, streets.names)
 
 
+@pytest.mark.full(but=1)
 def test_unseen_streets_are_labelled_better_than_by_place_alone(model, streets):
     right = [np.mean(model.predict(streets.images[k]) == streets.labels[k]) for k in (10, 11, 12)]
     usual = np.array([np.bincount(row.ravel(), minlength=3).argmax() for row in

@@ -74,6 +74,7 @@ def test_ellipses_hold_the_middle_while_hidden(scene, followed):
     assert np.mean(np.array(inside)[hidden_share(boxes) > 0.9]) > 0.8
 
 
+@pytest.mark.full
 def test_ellipses_have_the_right_size_in_simulated_sequences():
     """The 50 % ellipse covers 75 % here; half as wide it would cover 33 %, twice as wide 100 %."""
     reached = []
@@ -102,6 +103,7 @@ def test_a_missing_frame_is_predicted(scene):
     assert tracker.step(frames[9]).probability > 0.9
 
 
+@pytest.mark.full
 def test_a_saved_tracker_goes_on_alike(scene, tmp_path):
     frames, boxes = scene
     tracker = vision.DisplacementTracker(n_windows=60, relearn_every=2)
@@ -116,6 +118,7 @@ def test_a_saved_tracker_goes_on_alike(scene, tmp_path):
     np.testing.assert_array_equal(one.covariance, other.covariance)
 
 
+@pytest.mark.full
 def test_relevance_vectors_can_be_the_experts(scene):
     frames, boxes = scene
     model = RelevanceVectorRegressor()

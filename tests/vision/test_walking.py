@@ -68,6 +68,7 @@ def test_masks_without_a_person_are_refused(masks, words):
         silhouettes.measure_masks(masks)
 
 
+@pytest.mark.full(but=1)
 def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model):
     found = model.predict_modes(data.masks[unseen], times=data.times[unseen])
     measured = silhouettes.measure_masks(data.masks)
@@ -89,6 +90,7 @@ def test_one_mask_is_a_sequence_of_one(data, unseen, model):
     np.testing.assert_allclose(one.probability.sum(axis=1), 1.0)
 
 
+@pytest.mark.full
 def test_known_points_stay_and_others_are_found(data, unseen, model):
     truth = data.poses[unseen][::3]
     joints = [data.joint_names.index(name) for name in ENDS]
@@ -126,6 +128,7 @@ def test_axes_seen_by_points_are_what_least_squares_say(model):
     np.testing.assert_allclose(np.abs(turned.T @ solved), np.abs(seen), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 def test_silhouettes_that_two_poses_have_leave_two_hypotheses(data):
     """Poses and their mirror images have the same silhouettes here."""
     half = data.groups < 2

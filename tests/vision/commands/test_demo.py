@@ -43,6 +43,7 @@ def demo(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.full
 def test_the_page_has_a_picture_of_each_system_and_fetches_nothing(demo, tmp_path):
     result = demo("--json")
     assert result.exit_code == 0, result.output
@@ -61,6 +62,7 @@ def test_the_page_has_a_picture_of_each_system_and_fetches_nothing(demo, tmp_pat
     assert (again.exit_code, "is not empty" in words) == (2, True)
 
 
+@pytest.mark.full
 def test_the_file_that_is_left_to_try_works(demo, tmp_path):
     assert demo().exit_code == 0
     depth = str(tmp_path / "shown" / "depth.png")

@@ -13,6 +13,7 @@ from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import models, reading, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest
 from posterity.vision.displays.detection_curve import match_detections
@@ -38,8 +39,8 @@ class _Scores:
         """Expected calibration error, over bins of about equal numbers of boxes."""
         if self.reliability is None:
             return None
-        gaps = np.abs(self.reliability.predicted - self.reliability.observed)
-        return float(np.average(gaps, weights=self.reliability.counts))
+        found = self.reliability
+        return ProbabilityBins(found.predicted, found.observed, found.counts).error
 
     def draw(self, figure: Figure) -> None:
         """Draw detection rate and reliability."""

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from posterity import displays, persistence, tables, vision
 from posterity.arrays import Array
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import label_images, reading, scoring
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
 from posterity.vision.commands.learn_labels import PixelModel
@@ -131,14 +133,13 @@ class ClassScores:
     def baseline_log_score(self) -> float:
         """Log score of the shares of the classes in these images."""
         counts = self.confusion.sum(axis=1)
-        shares = counts[counts > 0] / counts.sum()
-        return float(np.sum(shares * np.log(shares)))
+        return -float(np.sum(special.entr(counts / counts.sum())))
 
     @property
     def calibration_error(self) -> float:
         """Expected calibration error of the most probable class, in ten equal bins."""
-        counts, confidence, right = self.bins
-        return float(np.sum(np.abs(right - confidence)) / np.sum(counts))
+        counts, confidence, right = self.bins[:, self.bins[0] > 0]
+        return ProbabilityBins(confidence / counts, right / counts, counts).error
 
     def describe(self) -> dict[str, Any]:
         """Return all scores as JSON types."""

@@ -6,6 +6,7 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from posterity.arrays import Array
 from posterity.vision.segments.lines import Lines
@@ -205,18 +206,15 @@ def describe_segments(planes: ImagePlanes, labels: Labels) -> Array:
     own = np.column_stack([color[:, :3], texture])
     off = own - average_neighbours(labels, own)
     image = planes.average_image()
+    hue_entropy, texture_entropy = (np.sum(special.entr(p), axis=1) for p in (hues, textures))
+    hue_entropy, texture_entropy = (np.sum(special.entr(p), axis=1) for p in (hues, textures))
     return np.column_stack(
         [
-            *(color, spread, hues, _compute_entropy(hues)),
-            *(texture, texture_spread[:, ::_PER_SCALE], textures, _compute_entropy(textures)),
+            *(color, spread, hues, hue_entropy),
+            *(texture, texture_spread[:, ::_PER_SCALE], textures, texture_entropy),
             locate_segments(planes.lines, sums),
             describe_lines(planes.lines, sums),
             *(off, np.abs(off[:, :3]), context, context_spread, color[:, :3] - image[:3]),
             np.tile(image, (len(color), 1)),
         ]
     )
-
-
-def _compute_entropy(p: Array) -> Array:
-    """Compute the entropy of distributions (n, K), in nats."""
-    return -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1)

@@ -1,11 +1,13 @@
-"""Data that several sections of a report share: ranked inputs, rows to show, typical values."""
+"""The contents of a report, and derived data that its sections share."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,120 @@ from numpy.typing import NDArray
 
 from posterity import comparison, tables
 from posterity.arrays import Array
+from posterity.comparison import results
 from posterity.comparison.results import LEVELS
 from posterity.report import what_if
-from posterity.report.story import Story
-from posterity.tables import exposures
+from posterity.tables import roles
+
+_PACKAGES = ("posterity", "numpy", "scikit-learn")
+
+
+def find_versions() -> tuple[tuple[str, str], ...]:
+    """Return the versions of the libraries that the numbers depend on."""
+    return tuple((name, metadata.version(name)) for name in _PACKAGES)
+
+
+@dataclass(frozen=True, eq=False)
+class ReportContents:
+    """Everything that a report shows.
+
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    command : str
+        Command that makes the report again.
+    model : tables.TableModel
+        Fitted model; the winner of ``comparison`` if there is one.
+    frame : polars.DataFrame
+        The rows, including the target; a sample if the file is larger than memory.
+    held_out : HeldOut
+        Predictions for rows of ``frame``, and the observed values.
+    comparison : Comparison, optional
+        Scores of several models; ``held_out`` then contains only held-out rows.
+    two_classes : TwoClassScores, optional
+        Scores of two classes, if there is no ``comparison``, which has them.
+    model_path : str, default="model.posterity"
+        File of the saved model, for the suggested commands.
+    source : str, default="data.csv"
+        File of the table, for the suggested commands.
+    dask : str, optional
+        Address of the Dask cluster, for the suggested commands.
+    n_rows_in_file : int, optional
+        Number of rows in the file. None: as many as ``frame`` has.
+    row_numbers : ndarray of shape (n,), optional
+        Positions of the rows of ``frame`` in the file, from 0. None: consecutive.
+    inferred : tuple of str
+        Sentences that describe the inferred schema.
+    notes : tuple of str
+        Sentences to show at the top.
+    seed : int, default=0
+        Random seed.
+    versions : tuple of (str, str)
+        Names and versions of the libraries.
+    """
+
+    title: str
+    command: str
+    model: tables.TableModel
+    frame: pl.DataFrame
+    held_out: results.HeldOut
+    comparison: results.Comparison | None = None
+    two_classes: results.TwoClassScores | None = None
+    model_path: str = "model.posterity"
+    source: str = "data.csv"
+    dask: str | None = None
+    n_rows_in_file: int | None = None
+    row_numbers: NDArray[Any] | None = None
+    inferred: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    versions: tuple[tuple[str, str], ...] = field(default_factory=find_versions)
+
+    @property
+    def schema(self) -> tables.Schema:
+        """Inferred schema of the table."""
+        return self.model.schema_
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the target is a number."""
+        return self.schema.task == "regression"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in the file."""
+        return self.frame.height if self.n_rows_in_file is None else self.n_rows_in_file
+
+    @property
+    def model_name(self) -> str:
+        """Short name of the model, or its class."""
+        if self.comparison is not None:
+            return self.comparison.best.name
+        return type(tables.strip_exposure(self.model.estimator_)).__name__
+
+    @property
+    def rows_description(self) -> str:
+        """Description of the scored rows, for captions."""
+        return "rows of the file" if self.comparison is None else "held-out rows"
+
+    def row_number(self, row: int) -> int:
+        """Return the number of a row in the file, counted from 1 below the header."""
+        return 1 + int(row if self.row_numbers is None else self.row_numbers[row])
+
+    @property
+    def row_number_note(self) -> str:
+        """Sentence that explains the row numbers."""
+        if self.row_numbers is None and self.n_rows > self.frame.height:
+            return "Rows are counted from 1 within the sample that was read."
+        return "Rows are counted from 1 below the header."
+
+    @property
+    def predict_command(self) -> str:
+        """Command that predicts new rows."""
+        words = ["posterity", "predict", self.model_path, self.source]
+        return shlex.join([*words, *(() if self.dask is None else ("--dask", self.dask))])
+
 
 N_SHOWN = 600  # rows in a figure: enough to show the shape, few enough to see single rows
 _N_LOOKED_AT = 5000  # rows from which ranges and typical values are taken
@@ -30,36 +142,36 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """A story with derived data that all sections share.
+    """A contents with derived data that all sections share.
 
     Attributes
     ----------
-    story : Story
+    contents : ReportContents
         Contents of the report.
     importance : tuple of comparison.Importance
         Importance of the inputs, the most important first.
     sample : polars.DataFrame
         Rows from which ranges and typical values are taken.
     shown : ndarray of int
-        Positions in ``story.held_out`` of the rows that figures show.
+        Positions in ``contents.held_out`` of the rows that figures show.
     """
 
-    story: Story
+    contents: ReportContents
     importance: tuple[comparison.Importance, ...]
     sample: pl.DataFrame
     shown: NDArray[np.intp]
 
     @classmethod
-    def of(cls, story: Story) -> ReportData:
-        """Compute the shared data of a story."""
-        rng = np.random.default_rng(story.seed)
-        found = _importance(story)
-        rows = draw_positions(story.frame.height, _N_LOOKED_AT, rng)
+    def of(cls, contents: ReportContents) -> ReportData:
+        """Compute the shared data of a contents."""
+        rng = np.random.default_rng(contents.seed)
+        found = _importance(contents)
+        rows = draw_positions(contents.frame.height, _N_LOOKED_AT, rng)
         return cls(
-            story,
+            contents,
             found,
-            story.frame[rows],
-            draw_positions(len(story.held_out.rows), N_SHOWN, rng),
+            contents.frame[rows],
+            draw_positions(len(contents.held_out.rows), N_SHOWN, rng),
         )
 
     def leading(self, at_least: int, at_most: int) -> int:
@@ -75,11 +187,11 @@ class ReportData:
 
     def part(self, name: str) -> Any:
         """Return the encoder of an input."""
-        return next(part for part in self.story.model.encoder_.parts_ if part.name == name)
+        return next(part for part in self.contents.model.encoder_.parts_ if part.name == name)
 
     def kind(self, name: str) -> tables.Kind:
         """Return whether an input is a number, a category or a date."""
-        return next(one.kind for one in self.story.schema.inputs if one.name == name)
+        return next(one.kind for one in self.contents.schema.inputs if one.name == name)
 
     def of_kind(self, *kinds: tables.Kind) -> list[str]:
         """Return the names of inputs of these kinds, without numbers that are one of two."""
@@ -92,7 +204,7 @@ class ReportData:
 
     def measured(self, rows: NDArray[np.intp]) -> pl.DataFrame:
         """Return the rows of the table at positions of ``held_out``."""
-        return self.story.frame[self.story.held_out.rows[rows]]
+        return self.contents.frame[self.contents.held_out.rows[rows]]
 
     @cached_property
     def typical(self) -> dict[str, Any]:
@@ -111,7 +223,7 @@ class ReportData:
 
     def two_values(self, name: str) -> tuple[float, float] | None:
         """Return the values of a number that is one of two, such as 0 and 1; else None."""
-        return what_if.two_values(self.story.model, name)
+        return what_if.two_values(self.contents.model, name)
 
     def column(self, name: str, values: Array) -> list[Any]:
         """Convert numbers, or days since 1970, to cells of a table."""
@@ -140,18 +252,18 @@ class ReportData:
         cells = {name: [value] * n for name, value in self.typical.items()}
         types = {name: _TYPES[self.kind(name)] for name in cells}
         rows = pl.DataFrame({**cells, **columns}, schema=types, strict=False)
-        groups = [name for name in self.story.schema.groups if name not in cells]
+        groups = [name for name in self.contents.schema.groups if name not in cells]
         rows = rows.with_columns(pl.lit(None, pl.String).alias(name) for name in groups)
-        exposure = self.story.schema.exposure
+        exposure = self.contents.schema.exposure
         if exposure is None:
             return rows
         none = np.zeros(self.sample.height, dtype=np.bool_)
-        typical = np.nanmedian(exposures.read_exposures(self.sample, exposure, needed=none))
+        typical = np.nanmedian(roles.read_exposures(self.sample, exposure, needed=none))
         return rows.with_columns(pl.lit(float(typical)).alias(exposure.name))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:
         """Return the quantiles of the prediction at ``LEVELS``, (n, 5)."""
-        dist = self.story.model.predict_dist(frame)
+        dist = self.contents.model.predict_dist(frame)
         return np.stack([dist.icdf(level) for level in LEVELS], axis=1)
 
 
@@ -163,12 +275,12 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def _importance(story: Story) -> tuple[comparison.Importance, ...]:
-    """Return the importance on held-out rows if available, else on the rows of the story."""
-    if story.comparison is not None:
-        return story.comparison.importance
+def _importance(contents: ReportContents) -> tuple[comparison.Importance, ...]:
+    """Return the importance on held-out rows if available, else on the rows of the contents."""
+    if contents.comparison is not None:
+        return contents.comparison.importance
     return comparison.importance(
-        story.model, story.frame, seed=story.seed, max_seconds=_MOST_SECONDS
+        contents.model, contents.frame, seed=contents.seed, max_seconds=_MOST_SECONDS
     )
 
 
