@@ -18,7 +18,7 @@ from posterity import comparison, tables
 from posterity.cli import app
 from posterity.cli import cluster as clusters
 from posterity.cli import voice as voices
-from posterity.comparison.members import Size
+from posterity.models import Size
 from posterity.tables import partitioned
 
 dask = pytest.importorskip("dask")

@@ -18,7 +18,7 @@ from support.effort import draws
 from support.for_each import for_each
 
 from posterity import tables
-from posterity.tables import delimited, headers, json_lines, records, sniffing, streams
+from posterity.tables import delimited, headers, json_lines, records, streams
 
 PLAIN = b"x,y\n1,a\n2,b\n"
 ROWS = [("1", "a"), ("2", "b")]
@@ -108,7 +108,7 @@ def test_lines_in_windows_encoding_are_read_among_utf8_ones(file):
 
 
 def test_lines_in_windows_encoding_are_read_beyond_what_was_looked_at(file, monkeypatch):
-    monkeypatch.setattr(sniffing, "HEAD", 20)
+    monkeypatch.setattr(streams, "HEAD", 20)
     source = tables.open_source(file(b"name,n\n" + b"a,1\n" * 20 + b"Z\xfcrich,2\n"))
     assert source.encoding == "utf-8"
     assert source.read().frame["name"][-1] == "Z\u00fcrich"

@@ -8,8 +8,8 @@ import pytest
 import posterity
 from posterity import vision
 from posterity.vision import ShapeContexts, SilhouettePose, bodies, pose_mixtures
-from posterity.vision.pose_chains import measure_bend, weigh_paths
 from posterity.vision.pose_experts import PoseExperts, find_whitening
+from posterity.vision.pose_mixtures import measure_bend, weigh_paths
 from posterity.vision.silhouette_pose import _find_successors
 
 

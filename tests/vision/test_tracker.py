@@ -7,8 +7,8 @@ from sklearn.exceptions import NotFittedError
 
 import posterity
 from posterity import RelevanceVectorRegressor, vision
-from posterity.vision.tracking import background, channels, experts, verifier
-from posterity.vision.tracking.windows import WindowFrame
+from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking.channels import WindowFrame
 
 SIDE, N = 24, 34
 BAR = slice(58, 90)
@@ -174,11 +174,11 @@ def test_background_covariance_is_that_of_windows():
     rng = np.random.default_rng(4)
     grid = rng.normal(size=(40, 50, 2)).astype(np.float32)
     grid[:, 1:] += 0.7 * grid[:, :-1]
-    lags = background._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
+    lags = verifier._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
     z = grid - grid.mean(axis=(0, 1))
     direct = np.mean(z[:-1, :-2, :, None] * z[1:, 2:, None, :], axis=(0, 1)) * (39 * 48) / 2000
     np.testing.assert_allclose(lags[2, 4], direct, atol=1e-5)
-    covariance = background._arrange_windows(lags, (2, 3))
+    covariance = verifier._arrange_windows(lags, (2, 3))
     np.testing.assert_allclose(covariance[0:2, 10:12], direct, atol=1e-5)
     assert np.linalg.eigvalsh(covariance).min() > 0
 

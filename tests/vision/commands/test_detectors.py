@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import posterity
 from posterity import tables, vision
 from posterity.cli import app
-from posterity.vision.commands import train
+from posterity.vision.commands import train_detector
 
 TRAIN = f"vision train-detector --patches patches --scenes scenes {discs.OPTIONS} --jobs 1"
 
@@ -80,14 +80,14 @@ def test_training_leaves_a_detector_and_no_checkpoint(world):
 def test_a_resumed_training_gives_the_detector_of_an_uninterrupted_one(
     run, world, tmp_path, monkeypatch
 ):
-    save = train.persistence.save
+    save = train_detector.persistence.save
 
     def save_and_stop(detector, path):
         save(detector, path)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(train.persistence, "save", save_and_stop)
+        patched.setattr(train_detector.persistence, "save", save_and_stop)
         result = run(f"{TRAIN} --out OUT/again.posterity")
     assert result.exit_code == 130
     assert "--resume" in result.output
