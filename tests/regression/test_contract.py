@@ -19,7 +19,7 @@ from support.for_each import for_each
 
 import posterity
 from posterity import distributions, kernels, likelihoods, models
-from posterity.trees.estimators import split_model
+from posterity.trees.estimators import forest_model
 
 
 def subclasses(cls):
@@ -88,7 +88,7 @@ def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
     if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
         return True  # the columns
-    if isinstance(model, split_model.ForestModel):
+    if isinstance(model, forest_model.ForestModel):
         return True  # the trees
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False
