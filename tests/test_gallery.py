@@ -56,7 +56,7 @@ def saved(monkeypatch):
     return pictures
 
 
-@pytest.mark.full(but=8)
+@pytest.mark.full(but=5)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_draws_one_picture_that_can_be_read(script, saved):
     runpy.run_path(str(script.path), run_name="__main__")

@@ -79,6 +79,7 @@ def test_weights_equal_repetition(model, n_classes):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-6)
 
 
+@pytest.mark.full(but=12)
 @every_case
 def test_a_row_of_weight_zero_is_absent_and_so_is_its_class(model):
     X, y = data()
@@ -124,6 +125,7 @@ def test_bad_labels_get_a_sentence(model):
         clone(model).fit(X, None)
 
 
+@pytest.mark.full(but=8)
 @every_case
 def test_the_same_rows_give_the_same_model(model):
     X, y = data(n_classes=3)
@@ -131,6 +133,7 @@ def test_the_same_rows_give_the_same_model(model):
     np.testing.assert_array_equal(again, fit_once(model, n_classes=3).predict_proba(X))
 
 
+@pytest.mark.full(but=12)
 @every_case
 def test_a_refused_refit_leaves_the_earlier_fit(model):
     X, y = data()

@@ -148,6 +148,7 @@ def test_a_task_that_is_run_again_grows_the_same_trees(monkeypatch):
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
 
 
+@pytest.mark.full
 def test_a_fitted_forest_is_saved_and_predicts_without_dask(tmp_path):
     rows, X, _ = problem(CLASSIFIERS[1])
     fitted = clone(CLASSIFIERS[1]).fit(*dask_rows.as_arrays(rows).parts)

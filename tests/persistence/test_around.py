@@ -202,6 +202,7 @@ def path(tmp_path):
     return tmp_path / "model.posterity"
 
 
+@pytest.mark.full(but=20)
 @pytest.mark.parametrize(("model", "rows", "target"), CASES, ids=name_of)
 def test_a_model_around_ours_predicts_the_same_after_a_file(model, rows, target, path):
     fitted = clone(model).fit(rows, target)

@@ -205,7 +205,7 @@ class TextPart:
     >>> import polars as pl
     >>> from posterity.tables import label_parts
     >>> notes = pl.Series(["engine runs well", "engine is loud", "seat is torn", "seat looks well"])
-    >>> part = fit_text("note", notes, n_components=1)
+    >>> part = label_parts.fit_text("note", notes, n_components=1)
     >>> part.words
     ('engine', 'is', 'seat', 'well')
     >>> part.encode(notes).shape

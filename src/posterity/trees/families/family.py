@@ -194,7 +194,7 @@ class Function(Family):
     >>> family = Function(brighter, pixels)
     >>> images = np.arange(128.0).reshape(2, 8, 8)
     >>> nodes = np.zeros(2, dtype=np.int32)
-    >>> respond(images, np.arange(2, dtype=np.int32), np.array([[[1, 0, 0, 2]]]), nodes)
+    >>> family.respond(images, np.arange(2, dtype=np.int32), np.array([[[1, 0, 0, 2]]]), nodes)
     array([[6., 6.]])
     """
 
