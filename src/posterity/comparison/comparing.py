@@ -26,6 +26,7 @@ from posterity.comparison.verdict import verdict
 from posterity.tables import roles
 
 _IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
+_LEAST_IMPORTANCE = 1.0  # also after the end of a time limit: of few rows nothing would be certain
 _EVIDENCE, _EVIDENCE_SHARE = 2.0, 0.1  # seconds, or share of the time so far, for all evidences
 
 
@@ -233,7 +234,8 @@ def _rank_winner_inputs(
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
         if run.estimator is not None
     ]
-    return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
+    seconds = min(_IMPORTANCE, max(_LEAST_IMPORTANCE, clock.remaining()))
+    return rank_inputs(measured, seed=seed, max_seconds=seconds)
 
 
 def _fit_to_all_rows(

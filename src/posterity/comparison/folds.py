@@ -1,5 +1,6 @@
 """Split a table into cross-validation folds whose encoders see only training rows."""
 
+import functools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -247,11 +248,10 @@ def _encode_fold(
     regions: NDArray[np.intp] | None,
 ) -> Fold:
     """Encode the training and test rows of one fold, also with missing numbers as such."""
-    kept, rows = None, (frame, schema, y, split, clusters, regions)
-    if any(column.kind == "number" and column.n_missing for column in schema.inputs):
-        kept = _encode_rows(*rows, keep_missing=True)
-    fold = _encode_rows(*rows, keep_missing=False)
-    return replace(fold, with_missing=kept)
+    encode = functools.partial(_encode_rows, frame, schema, y, split, clusters, regions)
+    is_missing = any(column.kind == "number" and column.n_missing for column in schema.inputs)
+    kept = encode(keep_missing=True) if is_missing else None
+    return replace(encode(keep_missing=False), with_missing=kept)
 
 
 def _encode_rows(

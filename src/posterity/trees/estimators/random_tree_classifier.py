@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees, validation
 from posterity.constructors import declare_parameters
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.trees import forests
 from posterity.trees.estimators.forest_classifier import ForestClassifier
 
@@ -70,6 +70,7 @@ class RandomTreeClassifier(ForestClassifier):
         inference="greedy, splits by evidence",
         advice="one tree that can be drawn",
         page="trees",
+        candidates=(Member("tree", 90, "N log N", on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

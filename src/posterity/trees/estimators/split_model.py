@@ -14,9 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, trees, validation
+from posterity import designs, page_forms, trees, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.page_forms import Form
 from posterity.trees import forests, growth
 
 _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}
@@ -158,6 +159,10 @@ class ForestModel(SplitModel, abc.ABC):
         validation.require(isinstance(forest, forests.Forest), "forest_ is not a forest.")
         forest.check_consistency()
         self._check_learned(forest.family, forest.trees.tests)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.find_form(self.forest_)
 
     def _adopt_forest(
         self, fitted: forests.FittedClasses | forests.FittedNormals, weights: Array | None = None

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import page_forms
 from posterity.arrays import Array
 from posterity.trees.families import compiled
 
@@ -132,6 +133,11 @@ class Family(abc.ABC):
     def check_width(self, n_columns: Any) -> None:
         """Raise ValueError unless it is rows of so many columns that the family has learned of."""
         del n_columns
+
+    def tested_columns(self) -> list[int]:
+        """Return the column of each test; raise where a page cannot compute the tests."""
+        name = type(self).__name__
+        raise page_forms.NoFormError(f"Splits of type {name} cannot run in a page.")
 
     def __eq__(self, other: object) -> bool:
         """Whether both are of one kind and know the same."""
