@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from benchmarks import machine, report, vision_data, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity.trees.boosting import fresh
-from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting import candidates
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.windows import boosting, samples
 from posterity.vision.windows.samples import Background, Inset, Variations
@@ -81,12 +81,14 @@ def boost_in_engine(
         return is_object[:, None] - p, p * (1.0 - p)
 
     def boost(n: int, X: WindowRows, counts: Array) -> Array:
-        rules = fresh.FreshRules(
+        rules = candidates.FreshRules(
             n, N_TESTS, RATE, TreeRules("level", max_depth=2, prior_precision=1.0)
         )
         start = np.zeros((len(X), 1))
         rng = np.random.default_rng(0)
-        return fresh.boost_fresh_tests(features, X, derive, counts, start, rules, rng, 1)[1][:, 0]
+        return candidates.boost_fresh_tests(features, X, derive, counts, start, rules, rng, 1)[1][
+            :, 0
+        ]
 
     boost(1, together, weights)  # compiles
     latents, (_, seconds) = worker.time_work(lambda: boost(N_TREES, together, weights))

@@ -242,16 +242,18 @@ def test_the_page_says_how_often_the_figure_was_right():
         ("behind a process by {:.2f} on the waves", [("waves", 300, "process", "ahead")]),
         ("and by {:.2f} on the bananas", [("bananas", 300, "process-ard", "ahead")]),
         (
-            "ahead of the forest by {:.2f}, and boosted trees by {:.2f}",
-            [
-                ("Friedman's first", 30_000, "process-ard", "ahead"),
-                ("Friedman's first", 30_000, "sklearn-boosting", "ahead"),
-            ],
+            "a process of 200 points is ahead of boosted trees by {:.2f}",
+            [("Friedman's first", 30_000, "process-ard", "ahead")],
         ),
         ("ahead of such a process by {:.2f}", [("clusters", 30_000, "process", "ahead")]),
         (
-            "is {:.3f}, of a process of 200 points {:.3f}, of the logistic regression {:.3f}",
-            [("digits", 1_797, model) for model in ("forest", "process", "linear")],
+            "is ahead of boosted trees by {:.2f} on 3,000 rows of the thresholds",
+            [("thresholds", 3_000, "forest", "ahead")],
+        ),
+        (
+            "is {:.3f}, of the forest {:.3f}, of a process of 200 points {:.3f}, "
+            "of the logistic regression {:.3f}",
+            [("digits", 1_797, m) for m in ("boosted-trees", "forest", "process", "linear")],
         ),
         (
             "a log loss of {:.3f} against {:.3f}",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.trees.families.function import Function
+from posterity.trees.families.family import Function
 
 
 def brighter(images, place, test):

@@ -11,7 +11,7 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration
-from posterity.trees.boosting.fresh import FreshRules, boost_fresh_tests
+from posterity.trees.boosting.candidates import FreshRules, boost_fresh_tests
 from posterity.trees.boosting.objectives import Objective, class_targets
 from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.texton_bank import TextonBank

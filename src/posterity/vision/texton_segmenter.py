@@ -15,8 +15,8 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
-from posterity.trees.boosting.fresh import FreshRules
-from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting.candidates import FreshRules
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.vision import base, images, pixel_boosting
 from posterity.vision.base import Map
 from posterity.vision.label_maps import LabelledPictures

@@ -14,7 +14,7 @@ from posterity.designs import Partitions, RowBlock, dask_graph, dask_pieces
 from posterity.designs.dask_pieces import Tally
 from posterity.designs.partitions import BlockRecipe
 from posterity.trees.forests import sampling
-from posterity.trees.forests.kinds import NumberTargets
+from posterity.trees.forests.normal_forest import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
 T = TypeVar("T")
@@ -45,29 +45,27 @@ class PartitionShares:
 
 
 @dataclass(frozen=True, eq=False)
-class SurveyedRows(Generic[T]):
+class CountedRows(Generic[T]):
     """The rows, with their numbers known, the shares of partitions, and what targets amount to."""
 
     partitions: Partitions
     shares: PartitionShares
     targets: T
 
-    def encode_targets(self, encode: Callable[[NDArray[Any]], Array]) -> SurveyedRows[T]:
+    def encode_targets(self, encode: Callable[[NDArray[Any]], Array]) -> CountedRows[T]:
         """The same rows with ``encode(y)`` in place of their targets."""
         return replace(self, partitions=self.partitions.encode_targets(encode))
 
 
-def survey_classes(partitions: Partitions) -> SurveyedRows[Tally]:
+def count_classes(partitions: Partitions) -> CountedRows[Tally]:
     """Which classes there are, sorted, and how often each counts: one pass."""
-    found = _survey(
-        partitions.encode_targets(_drop_targets), _tally_classes, dask_pieces.add_counts
-    )
+    found = _count(partitions.encode_targets(_drop_targets), _tally_classes, dask_pieces.add_counts)
     return replace(found, partitions=replace(found.partitions, recipe=partitions.recipe))
 
 
-def survey_numbers(partitions: Partitions) -> SurveyedRows[NormalLeaves]:
+def sum_numbers(partitions: Partitions) -> CountedRows[NormalLeaves]:
     """Weight, mean and squared deviations of all targets, as one leaf: one pass."""
-    return _survey(partitions, _sum_moments, NormalLeaves.add)
+    return _count(partitions, _sum_moments, NormalLeaves.add)
 
 
 def block_weights(block: RowBlock) -> Array:
@@ -75,17 +73,17 @@ def block_weights(block: RowBlock) -> Array:
     return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
 
 
-def _survey(
+def _count(
     partitions: Partitions,
     look: Callable[[Any, int, RowBlock], T],
     merge: Callable[[T, T], T],
-) -> SurveyedRows[T]:
+) -> CountedRows[T]:
     if partitions.form.target_shape is None:
         raise ValueError("The rows have no targets: pass y, on Dask as X is.")
     shares, targets = dask_graph.map_and_merge(
         partitions.pieces,
-        _PartitionSurvey(partitions.recipe, look),
-        _SurveyMerge(merge),
+        _PartitionCount(partitions.recipe, look),
+        _CountMerge(merge),
         description="Reading targets",
     )
     if not shares.lengths.any():
@@ -95,11 +93,11 @@ def _survey(
             "sample_weight is zero in every row; at least one weight must be positive."
         )
     known = replace(partitions, known_lengths=tuple(shares.lengths.tolist()))
-    return SurveyedRows(known, shares, targets)
+    return CountedRows(known, shares, targets)
 
 
 @dataclass(frozen=True)
-class _PartitionSurvey(Generic[T]):
+class _PartitionCount(Generic[T]):
     """What one partition has."""
 
     recipe: BlockRecipe
@@ -113,7 +111,7 @@ class _PartitionSurvey(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _SurveyMerge(Generic[T]):
+class _CountMerge(Generic[T]):
     """What neighbours have together."""
 
     targets: Callable[[T, T], T]

@@ -1,7 +1,8 @@
-"""The compiled search for the split of all nodes of a level that tells most about their classes.
+"""The compiled searches for the split of all nodes of a level that tells most about their targets.
 
 Rows pass from right to left in the order of their codes. Each changes the counts of one node and of
-one class in it, so that neither their number nor that of the cuts costs anything.
+one class in it, or the sums of one node, so that neither their number nor that of the cuts costs
+anything.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
-from posterity.trees.growth import class_nodes, ordering
-from posterity.trees.growth.class_terms import ALL, ONE, look_up_term
+from posterity.trees.growth import class_nodes, terms
 from posterity.trees.growth.partition import CLOSED, NONE
+from posterity.trees.growth.terms import ALL, ONE, look_up_term
 
-_TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
+_CLASS_TIE = 1e-12  # of n log n: gains that differ by less differ by rounding
 
 
 @compilation.compile_at_first_call
-def split_level(
+def split_class_level(
     codes: NDArray[np.uint8],
     target: NDArray[np.int32],
     weights: Array,
@@ -39,12 +40,12 @@ def split_level(
     n = np.sum(n_node)
     if n_pairs == len(n_node) or n < 2.0 * min_samples_leaf:
         return CLOSED, 0, 0.0
-    tie = _TIE * abs(n * math.log(n))
+    tie = _CLASS_TIE * abs(n * math.log(n))
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.code_range(codes, k, start[0], m)
-        ordering.sort_rows(codes, k, start[0], m, lo, hi, order)
-        gain, c = _best_cut(
+        lo, hi = terms.code_range(codes, k, start[0], m)
+        terms.sort_rows(codes, k, start[0], m, lo, hi, order)
+        gain, c = _find_best_class_cut(
             codes[k],
             order[:m],
             node,
@@ -87,7 +88,7 @@ def _number_pairs(
 
 
 @compilation.compile_at_first_call
-def _best_cut(
+def _find_best_class_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],
     node: NDArray[np.uint32],
@@ -128,3 +129,88 @@ def _term_change(left: float, n: float, w: float, line: int, table: Array) -> fl
     r = n - left
     to_left = look_up_term(left + w, line, table) - look_up_term(left, line, table)
     return to_left + look_up_term(r - w, line, table) - look_up_term(r, line, table)
+
+
+_NORMAL_TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
+
+
+@compilation.compile_at_first_call
+def split_normal_level(
+    codes: NDArray[np.uint8],
+    target: Array,
+    weights: Array,
+    start: NDArray[np.int64],
+    variance: Array,
+    prior: float,
+    min_samples_leaf: float,
+) -> tuple[int, int, float]:
+    """Candidate, code and gain; rows start[a] to start[a + 1] - 1 are those of node a."""
+    m = len(target)
+    Y, n, whole, differ = terms.centre_nodes(target, weights, start)
+    if not np.any(differ) or np.sum(n) < 2.0 * min_samples_leaf:
+        return CLOSED, 0, 0.0
+    node, order = np.empty(m, dtype=np.uint32), np.empty(2 * m + 257, dtype=np.uint32)
+    for a in range(len(n)):
+        node[start[a] : start[a + 1]] = a
+    values = terms.nodes_log_likelihood(n, whole, variance, prior)
+    tie = _NORMAL_TIE * np.sum(n)
+    best, test, code = -np.inf, NONE, 0
+    for k in range(len(codes)):
+        lo, hi = terms.code_range(codes, k, start[0], m)
+        terms.sort_rows(codes, k, start[0], m, lo, hi, order)
+        gain, c = _find_best_normal_cut(
+            codes[k],
+            order[:m],
+            node,
+            Y,
+            weights,
+            n,
+            whole,
+            values.copy(),
+            variance,
+            prior,
+            min_samples_leaf,
+            tie,
+        )
+        if gain > best + tie:
+            best, test, code = gain, k, c
+    return test, code, best
+
+
+@compilation.compile_at_first_call
+def _find_best_normal_cut(
+    codes: NDArray[np.uint8],
+    order: NDArray[np.uint32],
+    node: NDArray[np.uint32],
+    Y: Array,
+    weights: Array,
+    n: Array,
+    whole: Array,
+    values: Array,
+    variance: Array,
+    prior: float,
+    min_samples_leaf: float,
+    tie: float,
+) -> tuple[float, int]:
+    """Gain and code of the best cut of one candidate; values are of the nodes, and change."""
+    sums, squares, n_left = np.zeros_like(whole), np.zeros_like(whole), np.zeros(len(n))
+    total, all_left, gain = np.sum(n), 0.0, 0.0
+    best, code = -np.inf, 0
+    for j in range(len(order) - 1):
+        i = order[j]
+        a, w = node[i], weights[i]
+        n_left[a] += w
+        all_left += w
+        for o in range(len(variance)):
+            sums[a, o] += w * Y[i, o]
+            squares[a, o] += w * Y[i, o] ** 2
+        value = terms.sides_log_likelihood(
+            a, n_left[a], n[a] - n_left[a], sums, squares, whole, variance, prior
+        )
+        gain += value - values[a]
+        values[a] = value
+        is_cut = codes[i] != codes[order[j + 1]]
+        is_fair = (all_left >= min_samples_leaf) & (total - all_left >= min_samples_leaf)
+        if is_cut & is_fair & (gain > best + tie):
+            best, code = gain, codes[i]
+    return best, code

@@ -22,11 +22,10 @@ from posterity.arrays import Array
 from posterity.designs import Partitions, RowBlock, dask_graph
 from posterity.designs.partitions import BlockRecipe
 from posterity.trees.families.family import Family
-from posterity.trees.forests import sampling, survey
-from posterity.trees.forests.forest import ForestPlan, L
-from posterity.trees.forests.kinds import TargetKind
+from posterity.trees.forests import row_counts, sampling
+from posterity.trees.forests.forest import ForestPlan, L, TargetKind
+from posterity.trees.forests.row_counts import PartitionShares
 from posterity.trees.forests.sampling import Bag
-from posterity.trees.forests.survey import PartitionShares
 from posterity.trees.structure import Trees
 
 _MOST_HANDS = 64  # that grow trees at the same time
@@ -85,7 +84,7 @@ def grow_from_partitions(
     draws: PartitionDraws,
     family: Family,
     plan: ForestPlan,
-    kind: TargetKind[L],
+    kind: TargetKind[L, Any],
     rngs: Sequence[np.random.Generator],
     judges: NDArray[np.int64],
 ) -> GrownForest[L]:
@@ -112,13 +111,13 @@ class _DrawTask:
     recipe: BlockRecipe
     draws: PartitionDraws
     family: Family
-    kind: TargetKind[Any]
+    kind: TargetKind[Any, Any]
     hands: list[range]  # trees
     within: list[NDArray[np.int64]]  # judges of each partition
 
     def __call__(self, raw: Any, number: int) -> list[Any]:
         block = self.recipe.make_block(self.recipe.convert_parts(raw, number), number)
-        weights, T = survey.block_weights(block), len(self.draws.seeds)
+        weights, T = row_counts.block_weights(block), len(self.draws.seeds)
         bags = [self.draws.draw_bag(weights, tree, number) for tree in range(T)]
         marks = np.zeros((T, len(block)), dtype=np.bool_)
         for mark, bag in zip(marks, bags, strict=True):
@@ -152,7 +151,7 @@ class _GrowTask(Generic[L]):
 
     family: Family
     plan: ForestPlan
-    kind: TargetKind[L]
+    kind: TargetKind[L, Any]
     rngs: list[np.random.Generator]
     hands: list[range]
 
