@@ -449,6 +449,7 @@ def test_the_usual_models_on_dask_are_those_that_take_many_rows():
     assert "vectors" not in {one.name for one in every}
 
 
+@pytest.mark.full
 def test_workers_started_here_are_gone_at_the_end(at):
     others = set(multiprocessing.active_children())
     line = "fit sales -t price --drop kind --dask local"

@@ -125,6 +125,7 @@ def assert_same_number(found: list[Any], dist: Any, tolerance: float) -> None:
     np.testing.assert_allclose(told / unit[:, None], expected / unit[:, None], atol=tolerance)
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_number_is_what_the_model_says(
@@ -135,6 +136,7 @@ def test_a_number_is_what_the_model_says(
     assert_same_number(found, model.predict_dist(rows), CLOSE)
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize(
     ("name", "n_classes"),
     [*((name, C) for name in CLASSIFIERS for C in (2, 3)), ("bayesian", 6), ("process", 4)],

@@ -21,7 +21,7 @@ from posterity.arrays import Array
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Holdout
 from posterity.row_groups import RowGroups
-from posterity.tables import exposures, roles
+from posterity.tables import roles
 
 _FEWEST_ROWS = 10
 _FEWEST_TRAIN = 4  # rows before the first held-out ones
@@ -286,7 +286,7 @@ def _append_exposures(X: Array, rows: pl.DataFrame, schema: tables.Schema) -> Ar
     """Append the exposure of each row as last column, if the table has one."""
     if schema.exposure is None:
         return X
-    return np.column_stack([X, exposures.read_exposures(rows, schema.exposure)])
+    return np.column_stack([X, roles.read_exposures(rows, schema.exposure)])
 
 
 def _encode_groups(

@@ -80,9 +80,9 @@ class StackedRegressor(StackedModel, models.Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import comparison, regression
+    >>> from posterity import comparison, linear
     >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    >>> line = regression.LinearRegression()
+    >>> line = linear.LinearRegression()
     >>> model = comparison.StackedRegressor((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
     >>> model.predict([[2.5]]).round(3)
     array([2.5])
@@ -115,9 +115,9 @@ class StackedClassifier(StackedModel, models.Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import classification, comparison
+    >>> from posterity import comparison, linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
-    >>> line = classification.BayesianLogisticRegression()
+    >>> line = linear.BayesianLogisticRegression()
     >>> model = comparison.StackedClassifier((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
     >>> model.predict([[-3.0], [3.0]])
     array([0, 1])

@@ -19,7 +19,7 @@ from posterity.arrays import Array
 from posterity.comparison import results
 from posterity.comparison.results import LEVELS
 from posterity.report import what_if
-from posterity.tables import exposures
+from posterity.tables import roles
 
 _PACKAGES = ("posterity", "numpy", "scikit-learn")
 
@@ -258,7 +258,7 @@ class ReportData:
         if exposure is None:
             return rows
         none = np.zeros(self.sample.height, dtype=np.bool_)
-        typical = np.nanmedian(exposures.read_exposures(self.sample, exposure, needed=none))
+        typical = np.nanmedian(roles.read_exposures(self.sample, exposure, needed=none))
         return rows.with_columns(pl.lit(float(typical)).alias(exposure.name))
 
     def quantiles(self, frame: pl.DataFrame) -> Array:

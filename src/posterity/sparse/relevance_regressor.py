@@ -339,17 +339,20 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         exposure : float or array-like of shape (n,), optional
             Exposure of each new count. None: one, so that counts are rates.
         """
-        return self._fitted.predict_dist(self._check_queries(X), noise_variance, exposure)
+        queries = self._check_queries(X)  # which refuses a model that is not fitted
+        return self._fitted.predict_dist(queries, noise_variance, exposure)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Univariate:
         """The latent function at each row; without a likelihood, the noise-free one."""
-        return self._fitted.predict_latent(self._check_queries(X))
+        queries = self._check_queries(X)
+        return self._fitted.predict_latent(queries)
 
     @models.refuse_partitions
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        return self._answer_like(X, self._fitted.predict_cov(self._check_queries(X)))
+        queries = self._check_queries(X)
+        return self._answer_like(X, self._fitted.predict_cov(queries))
 
     @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -368,7 +371,8 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         return page_forms.find_form(self.posterior_, *given, method="page_regression")
 
     def _predict_mean(self, X: Any) -> Array:
-        return self._answer_like(X, self._fitted.predict_mean(self._check_queries(X)))
+        queries = self._check_queries(X)
+        return self._answer_like(X, self._fitted.predict_mean(queries))
 
     def _predict_mean_and_std(self, X: Any) -> Any:
         return tuple(self._answer_like(X, values) for values in super()._predict_mean_and_std(X))

@@ -1,4 +1,4 @@
-"""What the systems share: one convention for one image or several, and names of classes.
+"""Conventions of all systems: one image or several, and names of classes.
 
 ``fit(X, y, *, groups=None, ...)`` takes images X and what is known of them, y: labels, or poses.
 Methods such as ``predict_proba(X)`` take a list of images. Where the answer is a map, whose size is

@@ -21,7 +21,7 @@ from posterity.arrays import Array
 from posterity.page_forms import Form
 from posterity.trees.boosting import leaf_sums
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.grown import GrownTree
+from posterity.trees.boosting.tree_records import GrownTree
 from posterity.trees.families import family
 
 Round = tuple[GrownTree, Array, Array]

@@ -12,7 +12,7 @@ from posterity.arrays import Array
 from posterity.inference import settling
 from posterity.likelihoods import exposed_counts
 from posterity.page_forms import Form
-from posterity.trees.boosting.number_targets import Constants, SpreadTargets, spread_parameters
+from posterity.trees.boosting.objectives import Constants, SpreadTargets, spread_parameters
 
 _PRIOR_PRECISION = 1.0  # of the logs of calibrated parameters
 _LEAST_GAIN = 1e-7

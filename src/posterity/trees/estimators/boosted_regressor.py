@@ -17,12 +17,12 @@ from posterity.models import Member, ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.regressor import DISTRIBUTION
 from posterity.page_forms import Form
-from posterity.trees.boosting import number_training
+from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.noise import Noise
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.trees.estimators.boosted_rows import BoostedRows
+from posterity.trees.estimators.boosted_rows import PreparedRows
 from posterity.trees.estimators.query_rows import QueryRows
 
 _N_MEMBERS, _MANY_ROWS = 5, 20_000
@@ -357,23 +357,18 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             return _N_MEMBERS if n_rows <= _MANY_ROWS else None
         return self.cv
 
-    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, rows: PreparedRows, y: Array, start: BoostingStart) -> Self:
         plan = start.plan
         if self.n_iter_no_change is None:
             plan = replace(plan, patience=round(_PATIENCE / plan.learning_rate))
-        found = number_training.fit_boosted_numbers(
-            table.catalogue,
-            table.codes,
+        found = training.fit_boosted_numbers(
+            rows.table,
             y,
             self.likelihood,
-            table.weights,
-            table.folds,
-            table.groups,
             plan,
             start.rng,
             start.point,
             share_rows=self.cv is None or isinstance(self.cv, numbers.Integral),
-            levels=table.levels,
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
@@ -382,8 +377,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         self.validation_scores_ = found.scores if len(found.scores) else None
         self._adopt_trees(found.location, found.n_rounds)
         out = np.isfinite(found.held_out_log_prob)
-        w, own = table.weights[out], found.held_out_log_prob[out]
+        w, own = rows.table.weights[out], found.held_out_log_prob[out]
         self.oob_log_score_ = float(np.average(own, weights=w)) if len(own) else float("nan")
-        self.oob_log_prob_ = table.expand(found.held_out_log_prob)
-        self.oob_prediction_ = table.expand(found.held_out_latents)
+        self.oob_log_prob_ = rows.expand(found.held_out_log_prob)
+        self.oob_prediction_ = rows.expand(found.held_out_latents)
         return self
