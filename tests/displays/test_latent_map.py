@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA as Peer
 from support.for_each import for_each
 
 from posterity import GPLVM, displays, distributions
-from posterity.displays import latents
+from posterity.displays import latent_map as latents
 
 
 class Curved:

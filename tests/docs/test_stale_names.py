@@ -95,7 +95,7 @@ def resolves(name: str) -> bool:
 def is_stale(name: str, known: set[str]) -> bool:
     """Whether a name has a part that is unknown; of dotted names, those that begin as ours."""
     first, *rest = name.split(".")
-    if rest and first in ROOMS:
+    if rest and first in ROOMS and rest != ["html"]:  # report.html is a file
         return not resolves(name)
     parts = {part for piece in (first, *rest) for part in piece.split("__") if len(part) > 2}
     return (not rest or (first[0].isupper() and first in known)) and not known.issuperset(parts)

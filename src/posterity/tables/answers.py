@@ -224,9 +224,8 @@ def _compute_usual_range(X: Array) -> tuple[Array, Array]:
 
 def _sum_inputs(X: Array, parts: Sequence[slice]) -> Array:
     """Sum the encoded columns of each input, (n, B)."""
-    return np.stack([np.nansum(X[:, part], axis=1) for part in parts], axis=1).reshape(
-        len(X), len(parts)
-    )
+    sums = [np.nansum(X[:, part], axis=1) for part in parts]
+    return np.array(sums).reshape(len(parts), len(X)).T
 
 
 def _square_distances(rows: Array, mean: Array, factor: Array) -> Array:

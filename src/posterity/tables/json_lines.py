@@ -46,6 +46,11 @@ class JsonLinesReader:
     stream: streams.Stream
     fields: tuple[JsonField, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return tuple(field.name for field in self.fields)
+
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most ``n_rows`` rows, in file order."""
         for block in _blocks(self.stream):

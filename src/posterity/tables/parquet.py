@@ -22,6 +22,12 @@ class ParquetReader:
     names: tuple[str, ...]
     left_out: tuple[str, ...]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remark on the columns that are excluded, if any."""
+        names = ", ".join(f"'{name}'" for name in self.left_out)
+        return (f"Columns of lists, structs and bytes are excluded: {names}.",) if names else ()
+
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most ``n_rows`` rows, in file order."""
         with streams.write_to_disk(self.stream) as path:

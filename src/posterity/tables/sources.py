@@ -1,8 +1,9 @@
 """Open tables in files, and read them in batches, whole, or as a sample."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, get_args
 
 import numpy as np
@@ -230,17 +231,18 @@ def open_source(
     found = streams.detect_format(head, stream, promised)  # type: ignore[arg-type]
     if sheet is not None and found != "excel":
         raise columns.TableError(f"{stream.name} is not a workbook, so it has no sheet {sheet!r}.")
+    opened = partial(Source, os.fspath(path), found, compressed=stream.compressed)
     if found == "parquet":
-        return _open_parquet(path, stream)
+        file = parquet.open_parquet(stream)
+        return opened(file.names, file, notes=file.notes)
     if found == "excel":
         book = excel.open_excel(stream, sheet)
-        return Source(
-            os.fspath(path), found, book.names, book, None, stream.compressed, "", book.notes
-        )
+        return opened(book.names, book, notes=book.notes)
     text = streams.detect_encoding(stream, head)
     if found == "jsonl":
-        return _open_json_lines(path, text)
-    return _open_delimited(path, text, separator)
+        lines = json_lines.open_json_lines(text)
+        return opened(lines.names, lines, encoding=text.encoding)
+    return _open_delimited(opened, text, separator)
 
 
 def read(
@@ -293,28 +295,11 @@ def _check_arguments(format: str | None, separator: str | None) -> None:
         )
 
 
-def _open_parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """Open a Parquet file."""
-    reader = parquet.open_parquet(stream)
-    left_out = ", ".join(f"'{name}'" for name in reader.left_out)
-    notes = (f"Columns of lists, structs and bytes are excluded: {left_out}.",) if left_out else ()
-    return Source(
-        os.fspath(path), "parquet", reader.names, reader, None, stream.compressed, "", notes
-    )
-
-
-def _open_json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """Open JSON lines."""
-    reader = json_lines.open_json_lines(stream)
-    names = tuple(field.name for field in reader.fields)
-    return Source(os.fspath(path), "jsonl", names, reader, None, stream.compressed, stream.encoding)
-
-
 def _open_delimited(
-    path: str | os.PathLike[str], stream: streams.Stream, separator: str | None
+    opened: Callable[..., Source], stream: streams.Stream, separator: str | None
 ) -> Source:
-    """Open delimited text."""
-    tabs = streams.strip_gz(path).suffix.lower() in (".tsv", ".tab")
+    """Open delimited text, or text that blanks align."""
+    tabs = streams.strip_gz(stream.name).suffix.lower() in (".tsv", ".tab")
     aligned = None if separator or tabs else records.align_stream(stream)
     if aligned is not None:
         stream, tabs = aligned, True
@@ -325,13 +310,10 @@ def _open_delimited(
         notes += ("Columns are aligned by blanks.",)
         tab = f"Cells are separated by {headers.name_separator(chr(9))}."
         header = replace(header, notes=tuple(note for note in header.notes if note != tab))
-    return Source(
-        path=os.fspath(path),
-        format="csv",
-        columns=header.names,
-        reader=delimited.DelimitedReader(stream, header),
+    return opened(
+        header.names,
+        delimited.DelimitedReader(stream, header),
         separator=header.separator,
-        compressed=stream.compressed,
         encoding=stream.encoding,
         notes=notes + header.notes,
     )

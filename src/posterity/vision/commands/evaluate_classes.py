@@ -219,7 +219,15 @@ def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) ->
     known = label_images.find_class_list(request.classes, str(request.labels))
     _compare_names(request, model, known)
     places = label_images.pair_places(str(request.images), str(request.labels))
-    compare = _Comparison(model, LabelReader.from_classes(known, request.void))
+    reader = LabelReader.from_classes(known, request.void)
+
+    def compare(place: LabelledPlace) -> ClassCounts | None:
+        _, image, labels = reader.read(place)
+        y = _find_columns(np.asarray(model.classes_), place, labels)
+        if not len(y):
+            return None
+        return ClassCounts.from_predictions(model.predict_proba(image)[labels != VOID], y)
+
     counts, failed = scoring.compare_all(
         request, compare, places, "Labelling", lambda one: one.image
     )
@@ -250,33 +258,19 @@ def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -
     _report(request, scores, found.work.n_failed, printer)
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Reads an image, labels it, and compares labels."""
-
-    model: PixelModel
-    reader: LabelReader
-
-    def __call__(self, place: LabelledPlace) -> ClassCounts | None:
-        _, image, labels = self.reader.read(place)
-        y = self._find_columns(place, labels)
-        is_known = labels != VOID
-        if not is_known.any():
-            return None
-        return ClassCounts.from_predictions(self.model.predict_proba(image)[is_known], y)
-
-    def _find_columns(self, place: LabelledPlace, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Places in ``classes_`` of the labels that are not void."""
-        numbers = np.asarray(self.model.classes_)
-        own = labels[labels != VOID]
-        at: NDArray[np.int64] = np.minimum(np.searchsorted(numbers, own), len(numbers) - 1)
-        unknown = own[numbers[at] != own]
-        if len(unknown):
-            raise vision.ImageError(
-                f"{place.labels} has the label {unknown[0]}, which the model has not learned; "
-                f"leave it out with --void {unknown[0]}."
-            )
-        return at
+def _find_columns(
+    classes: NDArray[np.int64], place: LabelledPlace, labels: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Return the places in the classes of a model of the labels that are not void."""
+    own = labels[labels != VOID]
+    at: NDArray[np.int64] = np.minimum(np.searchsorted(classes, own), len(classes) - 1)
+    unknown = own[classes[at] != own]
+    if len(unknown):
+        raise vision.ImageError(
+            f"{place.labels} has the label {unknown[0]}, which the model has not learned; "
+            f"leave it out with --void {unknown[0]}."
+        )
+    return at
 
 
 def _compare_names(
