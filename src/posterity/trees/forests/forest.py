@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class Leaves(Protocol):
-    """What the leaves of trees know of the rows that came to them."""
+    """What the leaves of trees know of their rows."""
 
     @property
     def n_leaves(self) -> int:
