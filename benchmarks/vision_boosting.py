@@ -16,9 +16,8 @@ from benchmarks.options import Options
 from posterity.trees.boosting import candidates
 from posterity.trees.boosting.tree_records import TreeRules
 from posterity.vision.haar import HaarFeatures, WindowRows
-from posterity.vision.windows import boosting, variations
-from posterity.vision.windows.background import Background
-from posterity.vision.windows.variations import Inset, Variations
+from posterity.vision.windows import boosting, samples
+from posterity.vision.windows.samples import Background, Inset, Variations
 
 WINDOW = (24, 24)
 N_TESTS = 300
@@ -44,7 +43,7 @@ def draw_windows(n: int) -> tuple[list[WindowRows], list[NDArray[np.bool_]]]:
     for part, share in ((~held, 1), (held, 2)):
         some = [scene[None] for k, scene in enumerate(scenes) if (k % 5 == 0) == (share == 2)]
         background = Background(some, [nothing] * len(some), WINDOW, "gray", Inset())
-        objects = variations.cut_windows(
+        objects = samples.cut_windows(
             faces[part][:, None], WINDOW, Inset(0.1, 0.1, 0.1, 0.1), n // share, Variations(), rng
         )
         others = background.draw(n // share, 6.0, rng)

@@ -258,6 +258,7 @@ def test_chunks_grow_the_trees_of_memory(model):
 # Jobs
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize(
     "model",
     [

@@ -81,6 +81,7 @@ def test_where_trees_take_all_rows_the_forest_is_that_of_memory(model):
     assert there.n_features_in_ == 4
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("model", CLASSIFIERS + REGRESSORS, **named)
 @pytest.mark.parametrize("order", ["as it comes", "sorted by target"])
 def test_the_log_score_is_about_that_of_memory_however_rows_are_sorted(model, order):
@@ -112,6 +113,7 @@ def test_rows_out_of_the_bag_tell_how_good_a_forest_is(model):
     assert fitted.oob_log_prob_ is None  # a number a row, which nobody holds here
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("model", [CLASSIFIERS[1], REGRESSORS[0]], **named)
 def test_arrays_frames_and_worker_processes_give_the_same_forest(client, model):
     rows, X, _ = problem(model)
@@ -146,6 +148,7 @@ def test_a_task_that_is_run_again_grows_the_same_trees(monkeypatch):
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
 
 
+@pytest.mark.full
 def test_a_fitted_forest_is_saved_and_predicts_without_dask(tmp_path):
     rows, X, _ = problem(CLASSIFIERS[1])
     fitted = clone(CLASSIFIERS[1]).fit(*dask_rows.as_arrays(rows).parts)

@@ -321,6 +321,7 @@ def best_step(codes, rows, selection):
         return finder.find(rows).left
 
 
+@pytest.mark.full
 def test_the_choice_by_one_newton_step_is_nearly_the_full_one():
     X, y = problem(n=120, n_columns=4, seed=4)
     _, codes = laid_out(X)

@@ -171,6 +171,7 @@ def clusters(n, seed):
     return X, (cluster % 10).astype(np.int32)[groups], groups
 
 
+@pytest.mark.full
 @for_each("n_trees", [1, 3, 12, 40, 200])
 @for_each("grouped", [False, True], ids=["rows", "groups"])
 def test_forests_of_any_size_are_as_sure_as_they_are_right(n_trees, grouped):
@@ -228,6 +229,7 @@ def test_missing_values_go_their_own_way():
     assert fit.forest.average(X)[0][y == 2, 2].mean() > -0.5
 
 
+@pytest.mark.full
 def test_ten_thousand_classes_are_counted_where_they_occur():
     rng = np.random.default_rng(0)
     y = np.arange(4000, dtype=np.int32) % 10_000
@@ -251,6 +253,7 @@ def scores(seed=0, own=False):
     return LeafCounts.from_leaves(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
 
 
+@pytest.mark.full
 @for_each("own", [False, True])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     counts, unseen, _ = scores(own=own)

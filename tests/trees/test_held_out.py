@@ -22,6 +22,7 @@ def coverage(model, n_fits=40):
     return np.mean(shares)
 
 
+@pytest.mark.full
 def test_splits_that_were_chosen_by_noise_do_not_make_intervals_too_narrow():
     assert coverage(RandomTreeRegressor(random_state=0)) == pytest.approx(0.9, abs=0.03)
     plain = RandomTreeRegressor(random_state=0, concentration=1.0, sharpness=1.0)

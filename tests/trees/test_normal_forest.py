@@ -202,6 +202,7 @@ def friedman(n, seed):
     return X, (f + 5 * X[:, 4] + rng.normal(size=n))[:, None], groups
 
 
+@pytest.mark.full
 @for_each("n_trees", [1, 3, 12, 40, 200])
 @for_each("grouped", [False, True], ids=["rows", "groups"])
 def test_intervals_of_forests_of_any_size_hold(n_trees, grouped):

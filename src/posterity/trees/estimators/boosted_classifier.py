@@ -13,9 +13,10 @@ from scipy.special import log_softmax
 
 from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
 from posterity.models.staged import StagedClassifier
+from posterity.page_forms import Form
 from posterity.trees.boosting import calibration, training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.estimators import split_model
@@ -161,6 +162,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         inference="stagewise, cross-fitted and averaged",
         advice="the best probabilities of most tables",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 120, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+        ),
     )
 
     calibration_: calibration.ClassCalibration
@@ -219,6 +223,15 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
             yield self._answer(A, v)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        calibrated = {
+            "sharpness": self.calibration_.sharpness,
+            "variance_factor": self.calibration_.variance_factor,
+        }
+        sums = self.trees_.page_form(self.splits_.tested_columns())
+        return {"kind": "boosted_trees", **sums, **calibrated}
 
     def _answer(self, A: Array, v: Array) -> distributions.AveragedCategorical:
         """The distribution at sums of trees (n, L) of variance (n,)."""

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.regressor import DISTRIBUTION
+from posterity.page_forms import Form
 from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
@@ -174,6 +175,18 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         inference="stagewise, cross-fitted and averaged",
         advice="the best predictions for most tables, with a spread for each row",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 170, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+            Member(
+                "boosted-counts",
+                180,
+                "N D a round and member",
+                {"likelihood": likelihoods.NegativeBinomial(), "n_jobs": -1},
+                likelihood="negative binomial: counts",
+                advice="counts of events, many rows",
+                target="counts",
+            ),
+        ),
     )
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
@@ -285,6 +298,20 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """What ``predict`` would be after the first round, the second, and so on."""
         yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        tests = self.splits_.tested_columns()
+        spread = None if self.spread_trees_ is None else self.spread_trees_.page_form(tests)
+        location = self.trees_.page_form(tests)
+        notes = [form.pop("note", "") for form in (location, spread or {})]
+        return {
+            "kind": "boosted_numbers",
+            "location": location,
+            "spread": spread,
+            **self.noise_.page_form(spread is not None),
+            "note": next(filter(None, notes), ""),
+        }
 
     def _answer(
         self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float

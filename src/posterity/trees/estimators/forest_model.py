@@ -13,11 +13,12 @@ from sklearn.base import is_classifier
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, designs, distributions, models, trees, validation
+from posterity import arrays, copies, designs, distributions, models, page_forms, trees, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier, encode_classes
 from posterity.models.regressor import DISTRIBUTION, Regressor
+from posterity.page_forms import Form
 from posterity.trees import forests, growth
 from posterity.trees.estimators import split_model
 from posterity.trees.forests.forest import TargetKind
@@ -168,6 +169,10 @@ class ForestModel(split_model.SplitModel, abc.ABC):
         validation.require(isinstance(forest, forests.Forest), "forest_ is not a forest.")
         forest.check_consistency()
         self._check_learned(forest.family, forest.trees.tests)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.find_form(self.forest_)
 
     def _adopt_forest(
         self, fitted: forests.FittedForest[Any], weights: Array | None = None

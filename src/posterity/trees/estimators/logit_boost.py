@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard, classes
+from posterity.models import Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION
 from posterity.models.staged import StagedClassifier
+from posterity.page_forms import Form
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
@@ -141,6 +142,7 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         inference="stagewise, most probable",
         advice="a fast sum of steps; many columns",
         page="trees",
+        candidates=(Member("boosted", 110, "N D a round", {"n_estimators": 100}, usual_rows=1e5),),
     )
 
     steps_: Steps = field(init=False)
@@ -262,6 +264,10 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
 
     def _keep_rounds(self, n_rounds: int) -> None:
         self._adopt(self.steps_.truncate(n_rounds), self.log_likelihoods_[: n_rounds + 1])
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return self.steps_.page_form(self.splits_.tested_columns())
 
     def _latents(self, X: Any) -> Array:
         """Latent values (n, 1) or (n, C)."""

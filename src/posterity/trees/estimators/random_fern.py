@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.trees import forests, growth
 from posterity.trees.estimators.forest_model import BaggedModel, ForestClassifier, ForestRegressor
 from posterity.trees.estimators.random_forest import two_thirds_of_columns
@@ -64,6 +64,7 @@ column_gain_, feature_importances_
         inference="greedy, averaged",
         advice="predictions must be very fast",
         page="trees",
+        candidates=(Member("ferns", 100, "N a fern", {"n_estimators": 50}, on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
@@ -123,6 +124,7 @@ feature_importances_
         inference="greedy, averaged",
         advice="predictions must be very fast",
         page="trees",
+        candidates=(Member("ferns", 200, "N a fern", {"n_estimators": 50}, on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from posterity import trees
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.trees import forests
 from posterity.trees.estimators.forest_model import BaggedModel, ForestClassifier, ForestRegressor
 
@@ -103,6 +103,16 @@ class RandomForestClassifier(BaggedModel, ForestClassifier):
         inference="bootstrap, averaged",
         advice="many rows, steps and thresholds",
         page="trees",
+        candidates=(
+            Member(
+                "forest",
+                80,
+                "N log N a tree",
+                {"n_estimators": 100, "n_jobs": -1},
+                usual_rows=1e6,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
@@ -195,6 +205,16 @@ class RandomForestRegressor(BaggedModel, ForestRegressor):
         inference="bootstrap, averaged",
         advice="many rows, steps and thresholds",
         page="trees",
+        candidates=(
+            Member(
+                "forest",
+                160,
+                "N log N a tree",
+                {"n_estimators": 50, "n_jobs": -1},
+                usual_rows=1e5,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

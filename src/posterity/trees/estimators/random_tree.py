@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from posterity import trees, validation
 from posterity.constructors import declare_parameters
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.trees import forests
 from posterity.trees.estimators.forest_model import ForestClassifier, ForestRegressor
 from posterity.trees.estimators.random_forest import two_thirds_of_columns
@@ -71,6 +71,7 @@ class RandomTreeClassifier(ForestClassifier):
         inference="greedy, splits by evidence",
         advice="one tree that can be drawn",
         page="trees",
+        candidates=(Member("tree", 90, "N log N", on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
@@ -142,6 +143,7 @@ class RandomTreeRegressor(ForestRegressor):
         inference="greedy, splits by evidence",
         advice="one tree that can be drawn",
         page="trees",
+        candidates=(Member("tree", 190, "N log N", on_dask=True),),
     )
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:

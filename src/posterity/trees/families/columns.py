@@ -230,6 +230,13 @@ class Columns(family.Family):
         edges, missing = self._known()
         return len(edges) - len(missing)
 
+    def tested_columns(self) -> list[int]:
+        """Return the column of each test; -1 - column where missing values are the smallest."""
+        columns = self.columns_of(np.sort(self.catalogue(), axis=0)).astype(np.int64)
+        lowered = np.arange(len(columns)) >= self.n_columns
+        places: list[int] = np.where(lowered, -1 - columns, columns).tolist()
+        return places
+
     def _known(self) -> tuple[Array, NDArray[np.int32]]:
         if self.edges is None or self.missing is None:
             raise ValueError("These Columns have seen no data yet: use Columns().fitted(X).")

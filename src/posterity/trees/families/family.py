@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import page_forms
 from posterity.arrays import Array
 from posterity.trees.families import compiled
 
@@ -135,6 +136,11 @@ class Family(abc.ABC):
         """Raise ValueError unless it is rows of so many columns that the family has learned of."""
         del n_columns
 
+    def tested_columns(self) -> list[int]:
+        """Return the column of each test; raise where a page cannot compute the tests."""
+        name = type(self).__name__
+        raise page_forms.NoFormError(f"Splits of type {name} cannot run in a page.")
+
     def __eq__(self, other: object) -> bool:
         """Whether both are of one kind and know the same."""
         if type(other) is not type(self):
@@ -188,7 +194,7 @@ class Function(Family):
     >>> family = Function(brighter, pixels)
     >>> images = np.arange(128.0).reshape(2, 8, 8)
     >>> nodes = np.zeros(2, dtype=np.int32)
-    >>> respond(images, np.arange(2, dtype=np.int32), np.array([[[1, 0, 0, 2]]]), nodes)
+    >>> family.respond(images, np.arange(2, dtype=np.int32), np.array([[[1, 0, 0, 2]]]), nodes)
     array([[6., 6.]])
     """
 

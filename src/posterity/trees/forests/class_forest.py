@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from posterity import validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import apply_rule_of_succession
+from posterity.page_forms import Form
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import class_tuning, forest
 from posterity.trees.forests.class_leaves import ClassLeaves, LeafTables
@@ -76,6 +77,24 @@ class ClassForest(Forest):
         most = min(router.rows_at_once, max(_MOST_NUMBERS // len(self.base), 1))
         forest.map_blocks(write, len(X), most, n_jobs)
         return log_p, epistemic
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        nodes, order = self.trees.page_form(self.family.tested_columns())
+        leaves = self.leaves
+        start, sizes = leaves.start(), leaves.sizes.astype(np.int64)[order]
+        first = np.repeat(start[:-1][order] - np.cumsum(sizes) + sizes, sizes)
+        places = first + np.arange(len(first))
+        return {
+            "kind": "class_forest",
+            "nodes": nodes,
+            "sizes": sizes,
+            "classes": leaves.classes[places],
+            "counts": leaves.counts[places],
+            "base": self.base.tolist(),
+            "concentration": self.concentration,
+            "sharpness": self.sharpness,
+        }
 
 
 @dataclass(frozen=True)

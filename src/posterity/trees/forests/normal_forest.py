@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import page_forms, validation
 from posterity.arrays import Array
+from posterity.page_forms import Form
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import forest, normal_leaves, normal_tuning
 from posterity.trees.forests.forest import Forest
@@ -72,6 +73,19 @@ class NormalForest(Forest):
 
         forest.map_blocks(add, len(X), self.router.rows_at_once, n_jobs)
         return total / self.trees.n_trees
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        if self.leaves.mean.shape[1] > 1:
+            raise page_forms.NoFormError("A forest with several targets cannot run in a page.")
+        nodes, order = self.trees.page_form(self.family.tested_columns())
+        return {
+            "kind": "normal_forest",
+            "nodes": nodes,
+            "means": self.leaves.mean[order, 0].astype(np.float32),
+            "deviations": self.leaf_stds[order, 0].astype(np.float32),
+            "sharpness": self.sharpness,
+        }
 
 
 @dataclass(frozen=True)
