@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import fixed_point
 import numpy as np
 
 from posterity import designs, priors
@@ -9,7 +10,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse import fixed_point, laplace, normal, pairs, softmax
+from posterity.sparse import laplace, normal, pairs, softmax
 from posterity.sparse.engines import KernelEngine, LatentOutputs, NormalOutputs
 from posterity.sparse.problem import SparseProblem
 

@@ -3,7 +3,7 @@
 ``choice`` is the door: it chooses columns, or the vectors of a kernel, with the ``engines``.
 ``steps``, ``sequential`` and ``blocks`` add, re-estimate and delete columns; ``normal``,
 ``laplace``, ``softmax`` and ``pairs`` do so for any number of candidates under a likelihood;
-``fixed_point`` is the textbook's way to the same evidence; ``kernel_search`` finds the parameters
+``kernel_search`` finds the parameters
 of a kernel that was given, ``default_kernel`` those of the kernel that is used without one;
 ``vector_average`` doubts the choice where rows of two classes are few.
 """

@@ -1,14 +1,12 @@
-"""The door for sparse models: choose columns, or the vectors of a kernel."""
+"""Choose the vectors of a kernel."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
 from posterity import kernels
 from posterity.sparse.default_kernel import learn_default_kernel
-from posterity.sparse.engines import ColumnEngine, Engine, Fitted, KernelEngine
+from posterity.sparse.engines import Engine, KernelEngine
 from posterity.sparse.kernel_search import (
     LearnedVectors,
     fit_given_kernel,
@@ -17,21 +15,12 @@ from posterity.sparse.kernel_search import (
 )
 
 
-def choose_columns(engine: ColumnEngine, *, alternating: bool = False) -> Fitted:
-    """The columns of largest evidence."""
-    if not alternating:
-        return engine.select(None)
-    engine.outputs.refuse_alternation(engine.problem)
-    return engine.alternate(None)
-
-
 def choose_vectors(
     engine: Engine,
     kernel: kernels.Kernel | None,
     *,
     rng: np.random.Generator | None = None,
     max_vectors: int | None = None,
-    alternating: bool = False,
 ) -> LearnedVectors:
     """The vectors of a kernel, and the kernel itself where it is learned, by sequential steps.
 
@@ -44,11 +33,7 @@ def choose_vectors(
         Draws the rows on which kernels are compared. None: the kernel is as given.
     max_vectors : int, optional
         As many as a prediction may cost. None: any number.
-    alternating : bool
-        End with the vectors of the textbook's alternation at that kernel.
     """
-    if alternating:
-        engine.outputs.refuse_alternation(engine.problem)
     if rng is None:
         assert kernel is not None
         learned = fit_given_kernel(engine, kernel)
@@ -59,9 +44,4 @@ def choose_vectors(
             if kernel is None
             else learn_kernel(engine, kernel, rng=rng)
         )
-    if max_vectors is not None:
-        learned = limit_vectors(engine, learned, max_vectors)
-    if not alternating:
-        return learned
-    chosen, fit = engine.alternate(learned.kernel)
-    return replace(learned, chosen=chosen, fit=fit)
+    return learned if max_vectors is None else limit_vectors(engine, learned, max_vectors)

@@ -33,8 +33,6 @@ from posterity.sparse import (
 from posterity.sparse.candidate_rows import CandidatePool
 from posterity.sparse.vector_fit import FoundVectors, VectorFit
 
-ALGORITHMS = ("sequential", "alternating")
-
 
 @declare_parameters
 class RelevanceModel(KernelModel):
@@ -45,7 +43,6 @@ class RelevanceModel(KernelModel):
     fit_intercept: bool = True
     max_vectors: int | None = None
     query_column: bool = False
-    algorithm: str = "sequential"
     max_iter: int = 1000
     random_state: Any = None
     device: str | None = None
@@ -69,9 +66,9 @@ class RelevanceModel(KernelModel):
 
     def _check_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""
-        check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         if self.max_vectors is not None:
-            _check_budget(self.max_vectors, self.algorithm)
+            validation.check_count(self.max_vectors, "max_vectors")
         return priors.Sparse(self.degrees_of_freedom)
 
     def _build_frame(self, training: Training) -> KernelFrame:
@@ -79,21 +76,13 @@ class RelevanceModel(KernelModel):
         given = None if self.kernel is None else self._bind_kernel()
         return KernelFrame.for_kernel(given, training.rows, training.weights)
 
-    @property
-    def _limits(self) -> dict[str, Any]:
-        """How vectors are chosen, and how many at most."""
-        return {
-            "max_vectors": self.max_vectors,
-            "alternating": self.algorithm == "alternating",
-        }
-
     def _find_among_rows(
         self, training: Training, outputs: Outputs, problem: SparseProblem
     ) -> FoundVectors:
         """Learn the kernel, and choose vectors among all rows."""
         frame, rng = self._build_frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
-        learned = choose_vectors(engine, frame.given_kernel, rng=rng, **self._limits)
+        learned = choose_vectors(engine, frame.given_kernel, rng=rng, max_vectors=self.max_vectors)
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
         numbers = _number_first_equal(training, places)
         order = np.argsort(numbers, kind="stable")
@@ -129,7 +118,7 @@ class RelevanceModel(KernelModel):
         pool: CandidatePool,
     ) -> FoundVectors:
         """Choose vectors of a kernel that is known among candidates."""
-        learned = choose_vectors(engine, kernel, **self._limits)
+        learned = choose_vectors(engine, kernel, max_vectors=self.max_vectors)
         places = learned.chosen.places
         order = np.argsort(pool.numbers[places], kind="stable")
         numbers = pool.numbers[places[order]]
@@ -201,8 +190,11 @@ class RelevanceModel(KernelModel):
 
     def _check_queries(self, X: Any) -> Any:
         """Checked rows, where the vectors are."""
+        return self._check_rows(X, beside=self._get_fit().relevance_vectors)
+
+    def _get_fit(self) -> VectorFit:
         check_is_fitted(self)
-        return self._check_rows(X, beside=self.relevance_vectors_)
+        return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
@@ -228,13 +220,6 @@ def arrange_rows(training: Training) -> Training:
     )
 
 
-def check_algorithm(algorithm: str, max_iter: int) -> None:
-    """Refuse an unknown way to the columns, or no steps along it."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
-    validation.check_count(max_iter, "max_iter")
-
-
 def report_choice(chosen: Chosen, kind: str, max_iter: int) -> tuple[int, str]:
     """How many passes the search took and why it ended; warns where that is not at a maximum."""
     if not chosen.converged:
@@ -244,12 +229,6 @@ def report_choice(chosen: Chosen, kind: str, max_iter: int) -> tuple[int, str]:
     elif not len(chosen.places):
         return max(1, chosen.n_iter), f"no {kind} raises the evidence, and none is kept"
     return max(1, chosen.n_iter), chosen.stop_reason
-
-
-def _check_budget(max_vectors: Any, algorithm: str) -> None:
-    validation.check_count(max_vectors, "max_vectors")
-    if algorithm != "sequential":
-        raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
 
 
 def _number_first_equal(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:
