@@ -24,7 +24,6 @@ from posterity.arrays import Array, to_numpy
 from posterity.sparse import vector_prices
 from posterity.sparse.engines import KernelEngine, LatentOutputs, NormalOutputs
 from posterity.sparse.kernel_search import (
-    HOPELESS,
     MANY_ROWS,
     LearnedVectors,
     ScoredKernel,
@@ -147,9 +146,9 @@ def _is_hopeless(engine: KernelEngine, found: Sequence[ScoredKernel]) -> bool:
     vectors than the best and did far worse.
     """
     last, best = found[-1], max(found, key=lambda one: one.criterion)
-    none = fit_nothing(engine, last.kernel)[0]
-    if vector_prices.surplus(last.chosen, none) < -HOPELESS:
+    gained = last.chosen.value - fit_nothing(engine, last.kernel)[0].value
+    if vector_prices.is_hopeless(gained, last.chosen.n_precisions):
         return True
-    most, least = best.chosen.n_precisions, best.criterion - HOPELESS
+    most, least = best.chosen.n_precisions, best.criterion - vector_prices.HOPELESS
     worse = [one.chosen.n_precisions > most and one.criterion < least for one in found[-2:]]
     return len(found) > 1 and all(worse)

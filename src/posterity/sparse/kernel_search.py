@@ -42,8 +42,6 @@ _LENGTH = "length_scale"
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _BISECTIONS = 8
 _FEWEST_ROWS = 3.0  # that are left when all are counted less
-HOPELESS = 10.0
-"""Nats below the best, at two widths in a row, or below no vectors: no further."""
 
 
 @dataclass(frozen=True)
@@ -210,10 +208,8 @@ class _KernelSearch:
         Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
         every row becomes a vector, at any width, and each width takes as long as it can.
         """
-        return (
-            vector_prices.surplus(found.chosen, fit_nothing(self.engine, found.kernel)[0])
-            < -HOPELESS
-        )
+        gained = found.chosen.value - fit_nothing(self.engine, found.kernel)[0].value
+        return vector_prices.is_hopeless(gained, found.chosen.n_precisions)
 
     def refine_parameters(self, best: ScoredKernel) -> tuple[ScoredKernel, tuple[float, ...], str]:
         """Climbs with fixed vectors, and a new choice of vectors after each.
@@ -287,7 +283,8 @@ def keep_if_earned(
     """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
     fitted, criterion, why = found.fitted, found.criterion, reason
     none = fit_nothing(engine, found.kernel)
-    if vector_prices.surplus(fitted[0], none[0]) < engine.outputs.price(fitted):
+    gained = fitted[0].value - none[0].value
+    if vector_prices.surplus(gained, fitted[0].n_precisions) < engine.outputs.price(fitted):
         fitted, criterion = none, none[0].value
         why = none[0].stop_reason
     return LearnedVectors(found.kernel, *fitted, criterion, n_fits, why)
@@ -304,7 +301,9 @@ def fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
 def _is_hopeless(row: ScannedWidth, table: list[ScannedWidth]) -> bool:
     """Whether more vectors than the best has do worse by far: a narrower kernel has still more."""
     best = max(table, key=lambda row: row.criterion)
-    return row.n_vectors > best.n_vectors and row.criterion < best.criterion - HOPELESS
+    return (
+        row.n_vectors > best.n_vectors and row.criterion < best.criterion - vector_prices.HOPELESS
+    )
 
 
 def take_simplest(found: Sequence[ScoredKernel]) -> ScoredKernel:

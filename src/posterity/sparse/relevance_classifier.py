@@ -269,6 +269,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
             self.fit_intercept,
             max_iter=self.max_iter,
             own_columns=check_choice(self.vectors, "vectors", SHARING) == "per_class",
+            must_earn=True,
         )
 
     @models.answer_lazily(CLASS_DISTRIBUTION)

@@ -359,7 +359,9 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         return models.check_variance(self.noise_variance, "noise_variance")
 
     def _problem(self, tol: float = 1e-2) -> SparseProblem:
-        return SparseProblem(self._check_prior(), self.fit_intercept, tol, self.max_iter)
+        return SparseProblem(
+            self._check_prior(), self.fit_intercept, tol, self.max_iter, must_earn=True
+        )
 
     @property
     def _target_shape(self) -> tuple[int, ...]:
