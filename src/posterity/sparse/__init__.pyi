@@ -5,7 +5,6 @@ from posterity.sparse.candidate_rows import (
     PartitionRows,
     make_kernel_design,
 )
-from posterity.sparse.choice import choose_vectors
 from posterity.sparse.engines import (
     ColumnEngine,
     Engine,
@@ -57,7 +56,6 @@ __all__ = [
     "VectorFit",
     "arrange_rows",
     "average_vectors",
-    "choose_vectors",
     "learn_proper_precisions",
     "make_kernel_design",
     "report_choice",

@@ -7,7 +7,7 @@ likelihood: each column source works with each kind of output.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,42 +19,12 @@ from posterity.sparse import kernel_climb, vector_prices
 from posterity.sparse.kernel_climb import Evidence, KernelObjective
 from posterity.sparse.laplace import select_laplace
 from posterity.sparse.normal import select_normal
-from posterity.sparse.normal_targets import NormalTargets
-from posterity.sparse.pairs import select_pairs
+from posterity.sparse.normal_columns import NormalTargets
 from posterity.sparse.problem import Chosen, Places, SparseProblem
-from posterity.sparse.softmax import select_softmax
+from posterity.sparse.softmax import select_pairs, select_softmax
 
 Fitted = tuple[Chosen, LaplaceFit | None]
 """The columns of a sparse model, and Laplace's approximation where the noise is not normal."""
-
-
-class Outputs(Protocol):
-    """What rows are to be explained, and how columns are chosen for it."""
-
-    @property
-    def weights(self) -> Any:
-        """How often each row counts; None: once."""
-
-    @property
-    def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
-
-    def select_rows(self, places: Places) -> Self:
-        """Those of these rows."""
-
-    def reweight(self, factor: float) -> Self:
-        """The same with all rows counted so many times as much."""
-
-    def select(
-        self, columns: Any, problem: SparseProblem, start: Chosen | None, *, coarse: bool
-    ) -> Fitted:
-        """The columns of the largest evidence; coarsely where only to be compared."""
-
-    def price(self, fitted: Fitted) -> float:
-        """Nats that vectors have to earn beside the cost of their precisions."""
-
-    def evidence(self, problem: SparseProblem, fitted: Fitted) -> Evidence | None:
-        """As precisions and columns move; None: no gradient is known."""
 
 
 @dataclass(frozen=True)
@@ -207,25 +177,8 @@ class _ScaledWeights:
         return self.factor * one
 
 
-class Engine(Protocol):
-    """Columns of a kernel and outputs, and how vectors are chosen among them."""
-
-    @property
-    def outputs(self) -> Outputs:
-        """What is to be explained."""
-
-    @property
-    def problem(self) -> SparseProblem:
-        """What is asked for."""
-
-    def select(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted:
-        """The vectors of the largest evidence; coarsely where only to be compared."""
-
-    def reweight(self, factor: float) -> Self:
-        """The same with all rows counted so many times as much."""
-
-    def confine(self, places: Places) -> Self:
-        """The same with these as the only candidates, by their order."""
+Outputs = NormalOutputs | LatentOutputs
+"""What rows are to be explained, and how columns are chosen for it."""
 
 
 @dataclass(frozen=True)
@@ -340,3 +293,7 @@ class ColumnEngine:
 
     def _candidates(self, Z: Array) -> designs.CandidateColumns:
         return self.problem.standardize(designs.MatrixColumnSource(Z), self.outputs.weights)
+
+
+Engine = KernelEngine | ColumnEngine
+"""Columns of a kernel and outputs, and how vectors are chosen among them."""

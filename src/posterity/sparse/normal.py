@@ -18,8 +18,7 @@ import numpy as np
 from posterity import designs, linalg
 from posterity.arrays import Array
 from posterity.sparse import sequential, vector_prices
-from posterity.sparse.block_products import BlockProducts, NoiseModel, WorkingColumns
-from posterity.sparse.normal_targets import NormalTargets
+from posterity.sparse.normal_columns import BlockProducts, NoiseModel, NormalTargets, WorkingColumns
 from posterity.sparse.problem import COST, Chosen, Places, SparseProblem
 from posterity.sparse.sequential import KNOWN, LEARNED
 

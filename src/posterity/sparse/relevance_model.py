@@ -25,12 +25,14 @@ from posterity.sparse import (
     Chosen,
     Engine,
     KernelEngine,
+    LearnedVectors,
     Outputs,
     SparseProblem,
     candidate_rows,
-    choose_vectors,
+    kernel_search,
 )
 from posterity.sparse.candidate_rows import CandidatePool
+from posterity.sparse.default_kernel import learn_default_kernel
 from posterity.sparse.vector_fit import FoundVectors, VectorFit
 
 
@@ -82,7 +84,7 @@ class RelevanceModel(KernelModel):
         """Learn the kernel, and choose vectors among all rows."""
         frame, rng = self._build_frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
-        learned = choose_vectors(engine, frame.given_kernel, rng=rng, max_vectors=self.max_vectors)
+        learned = self._limit(engine, _learn_kernel(engine, frame.given_kernel, rng))
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
         numbers = _number_first_equal(training, places)
         order = np.argsort(numbers, kind="stable")
@@ -106,7 +108,7 @@ class RelevanceModel(KernelModel):
         training = self._arrange_rows(pool.sample)
         frame, outputs = self._build_frame(training), make_outputs(training)
         engine = KernelEngine(frame.rows, outputs, problem, rng, frame.transform_rows(pool.centres))
-        learned = choose_vectors(engine, frame.given_kernel, rng=rng)
+        learned = _learn_kernel(engine, frame.given_kernel, rng)
         kernel = frame.restore_kernel_units(learned.kernel)
         return kernel, report_kernel_bounds(learned, learned.kernel)
 
@@ -118,12 +120,17 @@ class RelevanceModel(KernelModel):
         pool: CandidatePool,
     ) -> FoundVectors:
         """Choose vectors of a kernel that is known among candidates."""
-        learned = choose_vectors(engine, kernel, max_vectors=self.max_vectors)
+        learned = self._limit(engine, kernel_search.fit_given_kernel(engine, kernel))
         places = learned.chosen.places
         order = np.argsort(pool.numbers[places], kind="stable")
         numbers = pool.numbers[places[order]]
         rows = kernels.rows.select_rows(pool.centres, places[order])
         return FoundVectors(kernel, at_bounds, learned, numbers, rows, order)
+
+    def _limit(self, engine: Engine, learned: LearnedVectors) -> LearnedVectors:
+        """No more vectors than a prediction may cost."""
+        most = self.max_vectors
+        return learned if most is None else kernel_search.limit_vectors(engine, learned, most)
 
     def _arrange_rows(self, training: Training, *, counts_copies: bool = True) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
@@ -198,6 +205,18 @@ class RelevanceModel(KernelModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
+
+
+def _learn_kernel(
+    engine: KernelEngine, kernel: kernels.Kernel | None, rng: np.random.Generator
+) -> LearnedVectors:
+    """The vectors of a kernel, and the kernel; without one, of an RBF of columns of unit variance.
+
+    The generator draws the rows on which kernels are compared.
+    """
+    if kernel is None:
+        return learn_default_kernel(engine, rng=rng)
+    return kernel_search.learn_kernel(engine, kernel, rng=rng)
 
 
 def arrange_rows(training: Training) -> Training:
