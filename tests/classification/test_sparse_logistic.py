@@ -25,7 +25,6 @@ from posterity.sparse import (
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
-    choose_columns,
 )
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -119,7 +118,7 @@ def test_two_classes_agree_with_the_softmax_of_two():
         y.astype(float), None, likelihoods.Categorical(2), offset=True
     )
     problem = SparseProblem(priors.Sparse(among=X.shape[1]), max_iter=100)
-    chosen, fit = choose_columns(ColumnEngine(X, LatentOutputs(targets), problem))
+    chosen, fit = ColumnEngine(X, LatentOutputs(targets), problem).select()
     order = np.argsort(chosen.places)
     np.testing.assert_array_equal(chosen.places[order], model.relevance_)
     softmax_of_two = SparsePosterior.from_fit(chosen, fit, order, offset=True)

@@ -20,6 +20,7 @@ from posterity.sparse.kernel_climb import Evidence, KernelObjective
 from posterity.sparse.laplace import select_laplace
 from posterity.sparse.normal import select_normal
 from posterity.sparse.normal_columns import NormalTargets
+from posterity.sparse.posterior import SparsePosterior
 from posterity.sparse.problem import Chosen, Places, SparseProblem
 from posterity.sparse.softmax import select_pairs, select_softmax
 
@@ -267,6 +268,14 @@ class ColumnEngine:
     outputs: Outputs
     problem: SparseProblem
 
+    @classmethod
+    def from_design(
+        cls, design: designs.Design, outputs: Outputs, problem: SparseProblem
+    ) -> ColumnEngine:
+        """Of all columns of a design, as a matrix where it is in memory."""
+        columns = design.rows(0, design.n_rows) if design.in_memory else design
+        return cls(columns, outputs, problem)
+
     def reweight(self, factor: float) -> ColumnEngine:
         """The same with all rows counted so many times as much."""
         return replace(self, outputs=self.outputs.reweight(factor))
@@ -290,6 +299,17 @@ class ColumnEngine:
         if isinstance(columns, np.ndarray):
             columns = self._candidates(columns)
         return self.outputs.select(columns, self.problem, start, coarse=coarse)
+
+    def choose_columns(self, *, nearest: bool) -> tuple[Chosen, SparsePosterior]:
+        """The columns of the largest evidence in increasing order, and their posterior.
+
+        Of a likelihood; with ``nearest`` it is the normal nearest to the posterior.
+        """
+        chosen, fit = self.select()
+        assert fit is not None  # of a likelihood
+        order, offset = np.argsort(chosen.places), self.problem.offset
+        posterior = SparsePosterior.from_fit(chosen, fit, order, offset=offset, nearest=nearest)
+        return chosen.reorder(order), posterior
 
     def _candidates(self, Z: Array) -> designs.CandidateColumns:
         return self.problem.standardize(designs.MatrixColumnSource(Z), self.outputs.weights)

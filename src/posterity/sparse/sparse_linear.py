@@ -216,20 +216,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         prior = priors.Sparse(self.degrees_of_freedom, among=M)
         problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
         outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
-        columns = design.rows(0, design.n_rows) if design.in_memory else design
-        chosen, fit = ColumnEngine(columns, outputs, problem).select()
-        assert fit is not None  # of a likelihood
-        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        order = np.argsort(chosen.places)
         nearest = sparse_noise.wants_nearest(self, likelihood)
-        found = SparsePosterior.from_fit(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
-        )
+        engine = ColumnEngine.from_design(design, outputs, problem)
+        chosen, found = engine.choose_columns(nearest=nearest)
+        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
         self._single_output, self._known_noise, self._statistics = True, False, None
-        self.relevance_, self.precision_ = chosen.places[order], found.precision
+        self.relevance_, self.precision_ = chosen.places, found.precision
         self._n_columns, self.log_evidence_ = M, found.log_evidence
         self.posterior_, self.noise_variance_ = found.without_rows(), None
-        self.likelihood_ = fit.problem.targets.likelihood
+        self.likelihood_ = found.fit.problem.targets.likelihood
         self._publish(*found.original_units())
         return self
 

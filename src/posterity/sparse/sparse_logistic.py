@@ -126,15 +126,10 @@ class SparseLogisticRegression(StreamedClassifier):
         targets = RowTargets.from_observations(
             codes, weights, self._likelihood(), offset=self.fit_intercept
         )
-        columns = design.rows(0, design.n_rows) if design.in_memory else design
-        chosen, fit = ColumnEngine(columns, LatentOutputs(targets), problem).select()
-        assert fit is not None  # of classes
+        engine = ColumnEngine.from_design(design, LatentOutputs(targets), problem)
+        chosen, found = engine.choose_columns(nearest=nearest)
         self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        order = np.argsort(chosen.places)
-        self.relevance_ = chosen.places[order]
-        found = SparsePosterior.from_fit(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
-        )
+        self.relevance_ = chosen.places
         self._keep(found.without_rows(), design.n_columns)
 
     def _keep(self, found: SparsePosterior, n_columns: int) -> None:
