@@ -68,6 +68,7 @@ def test_probabilities_are_probabilities_however_far_the_query(model, n_classes)
     assert np.all(log_p <= 0.0)
 
 
+@pytest.mark.full(but=12)
 @every_case
 @for_each("n_classes", [2, 3])
 def test_weights_equal_repetition(model, n_classes):
@@ -102,6 +103,7 @@ def test_names_of_data_frames_are_kept_and_checked(model, frame):
         fitted.predict(frame({name: X[:, j] for j, name in enumerate("bac")}))
 
 
+@pytest.mark.full(but=8)
 @every_case
 def test_pipelines_and_cross_validation(model):
     X, y = data()

@@ -269,6 +269,7 @@ def apart(n_classes, seed=0):
     return X, y, centres[labels] + rng.normal(size=(600, 6)), labels
 
 
+@pytest.mark.full
 @for_each("n_classes", [2, 3])
 def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classes):
     losses = []
@@ -316,6 +317,7 @@ def test_rows_in_chunks_have_the_same_nearest_normal():
     np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-5)
 
 
+@pytest.mark.full
 @for_each("columns", ["shared", "per_class"])
 @for_each("n_classes", [2, 3])
 def test_a_row_that_counts_twice_is_two_rows(n_classes, columns):

@@ -87,6 +87,7 @@ def test_a_copy_by_pickle_is_the_model(model):
     np.testing.assert_array_equal(answers(copied, data(4, 1)), answers(fitted, data(4, 1)))
 
 
+@pytest.mark.full(but=4)
 @every_transformer
 def test_it_works_inside_pipelines_and_searches(model):
     X = data()
@@ -116,6 +117,7 @@ def test_the_number_of_clusters_is_found_by_labels(model):
     assert search.fit(X[order], y[order]).best_params_ == {"n_clusters": 2}
 
 
+@pytest.mark.full(but=4)
 @every_model
 def test_neither_memory_nor_kind_of_numbers_matters(model):
     whole = np.round(8.0 * data())

@@ -96,6 +96,7 @@ def test_the_meter_does_not_count_what_workers_send_each_other(client):
     assert sum(traffic.sent) + sum(traffic.received) < 10_000
 
 
+@pytest.mark.full(but=3)
 @each_model
 def test_a_pass_brings_back_as_much_of_few_rows_as_of_many(traffic_of, kind):
     few, many = (of_a_pass(traffic_of(kind, N).received) for N in (2000, 200_000))

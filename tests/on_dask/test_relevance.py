@@ -154,6 +154,7 @@ def test_data_frames_of_unknown_length_keep_their_names():
         assert_same(found, expected, names, columns)
 
 
+@pytest.mark.full
 def test_worker_processes_do_the_work_and_leave_nothing_behind(client, tmp_path):
     X, y, w = rows()
     with dask.config.set(scheduler=None):

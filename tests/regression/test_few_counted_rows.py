@@ -16,6 +16,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.full
 @for_each("n_outputs", [1, 2])
 @for_each("total", [1e-12, 0.01, 1.0, 1.5])
 @for_each("model", SETTINGS, ids=str)

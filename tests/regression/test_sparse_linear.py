@@ -254,6 +254,7 @@ def test_the_same_rows_give_the_same_model():
     assert not hasattr(clone(model), "coef_")
 
 
+@pytest.mark.full
 def test_true_weights_rank_evenly_among_draws():
     """Simulation-based calibration of the weights that are kept."""
     rng = np.random.default_rng(11)

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
 from posterity.displays import grid, latents
-from posterity.displays.style import COLORS, CYCLE, axes_or_new
+from posterity.displays.style import axes_or_new, class_color, class_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = "os^Dv<>P"
 _DARKEST = 0.35  # grey level of the largest deviation; the smallest is white
 _LEAST = 1e-6  # of the largest deviation; smaller ones are not distinguished
 
@@ -76,7 +75,7 @@ class LatentMapDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: latents.Transformer,
+        estimator: Any,
         X: Any = None,
         y: ArrayLike | None = None,
         *,
@@ -114,10 +113,10 @@ class LatentMapDisplay:
         n_images : int, default=30
             Maximum number of images, chosen to be far apart.
         """
-        Z = latents.coordinates(estimator, X)
+        Z = latents.find_coordinates(estimator, X)
         first, second = _select_two(dimensions, Z.shape[1])
-        points, own = Z[:, [first, second]], latents.variances(estimator, X)
-        x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in points.T)
+        points, own = Z[:, [first, second]], latents.find_variances(estimator, X)
+        x0, x1 = (grid.spread_evenly(column, margin=margin, n_grid=n_grid) for column in points.T)
         deviation = (
             _uncertainty(estimator, Z, (first, second), x0, x1) if shading else np.empty((0, 0))
         )
@@ -132,7 +131,7 @@ class LatentMapDisplay:
             labels=labels,
             groups=np.empty(0) if groups is None else _check_one_per_row("groups", groups, len(Z)),
             spread=np.sqrt(own[:, [first, second]]) if own.size else np.empty((0, 2)),
-            images=latents.images(estimator, Z[shown], image_shape),
+            images=latents.draw_images(estimator, Z[shown], image_shape),
             shown=shown,
             names=(f"latent {first}", f"latent {second}"),
         )
@@ -163,17 +162,16 @@ class LatentMapDisplay:
         """
         axes = axes_or_new(ax)
         if self.deviation.size:
-            extent = (self.x0[0], self.x0[-1], self.x1[0], self.x1[-1])
-            look: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0, "aspect": "auto"}
-            look["interpolation"] = "bilinear"
-            axes.imshow(self._brightness(), origin="lower", extent=extent, **look)
+            look: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0}
+            grid.draw_image(axes, self._brightness(), self.x0, self.x1, **look)
         for group in np.unique(self.groups):
             rows = np.flatnonzero(self.groups == group)
-            axes.plot(*self.points[rows].T, color=self._color(rows[0]), lw=1.1, alpha=0.8)
+            axes.plot(
+                *self.points[rows].T, color=class_color(self.codes[rows[0]]), lw=1.1, alpha=0.8
+            )
         self._draw_points(axes)
         self._draw_images(axes, image_size, cmap)
-        axes.set(xlabel=self.names[0], ylabel=self.names[1])
-        axes.set(xlim=(self.x0[0], self.x0[-1]), ylim=(self.x1[0], self.x1[-1]))
+        grid.frame_axes(axes, self.x0, self.x1, self.names)
         if legend and len(self.labels):
             axes.legend(frameon=True, framealpha=0.9)
         return axes
@@ -188,10 +186,6 @@ class LatentMapDisplay:
         share = (doubt - doubt.min()) / span if span > 0.0 else np.zeros_like(doubt)
         return 1.0 - (1.0 - _DARKEST) * share
 
-    def _color(self, row: int) -> str:
-        """Return the colour of the label of a row."""
-        return COLORS[CYCLE[self.codes[row] % len(CYCLE)]]
-
     def _draw_points(self, axes: Axes) -> None:
         """Draw the points of each label, with crosses for their standard deviations."""
         for c in range(max(len(self.labels), 1)):
@@ -199,7 +193,7 @@ class LatentMapDisplay:
             if not len(rows):
                 continue
             x0, x1 = self.points[rows].T
-            color, marker = self._color(rows[0]), _MARKERS[c % len(_MARKERS)]
+            color, marker = class_color(c), class_marker(c)
             look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "w", "zorder": 3}
             name = str(self.labels[c]) if len(self.labels) else None
             axes.scatter(x0, x1, c=color, marker=marker, label=name, **look)
@@ -213,7 +207,7 @@ class LatentMapDisplay:
 
         for row, image in zip(self.shown, self.images, strict=True):
             picture = OffsetImage(image, zoom=size / image.shape[0], cmap=cmap)
-            frame = {"edgecolor": self._color(row), "linewidth": 1.2}
+            frame = {"edgecolor": class_color(self.codes[row]), "linewidth": 1.2}
             place = tuple(self.points[row])
             axes.add_artist(AnnotationBbox(picture, place, pad=0.1, bboxprops=frame, zorder=4))
 
@@ -248,5 +242,5 @@ def _uncertainty(model: Any, Z: Array, dimensions: tuple[int, int], x0: Array, x
     """Return the deviation of the outputs on a grid of two dimensions, the others at their mean."""
     places = np.tile(Z.mean(axis=0), (len(x0) * len(x1), 1))
     places[:, list(dimensions)] = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
-    values = latents.mean_uncertainty(model, places)
+    values = latents.average_deviations(model, places)
     return values.reshape(len(x1), len(x0)) if values.size else np.empty((0, 0))

@@ -2,87 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import arrays, distributions
+from posterity import arrays
 from posterity.arrays import Array
 
 _HELD = 1 << 21  # numbers of a prediction in memory at a time
 _APART = 0.09  # smallest distance of two chosen points, as a share of the range
 
 
-class Transformer(Protocol):
-    """Any fitted transformer."""
-
-    def transform(self, X: Any) -> Any: ...
-
-
-@runtime_checkable
-class Embedded(Protocol):
-    """A fitted model with latent points of its training rows."""
-
-    embedding_: Any
-
-
-@runtime_checkable
-class Reversible(Protocol):
-    """A model that maps latent points to rows."""
-
-    def inverse_transform(self, X: Any) -> Any: ...
-
-
-@runtime_checkable
-class DistributionReversible(Protocol):
-    """A model that maps latent points to distributions of rows."""
-
-    def inverse_transform_dist(self, X: Any) -> distributions.Univariate: ...
-
-
-def coordinates(model: Any, X: Any = None) -> Array:
+def find_coordinates(model: Any, X: Any = None) -> Array:
     """Return the latent points of these rows, or of the training rows, (N, Q)."""
     if X is not None:
-        return _numbers(model.transform(X))
-    if not isinstance(model, Embedded):
+        return _to_floats(model.transform(X))
+    if not hasattr(model, "embedding_"):
         raise TypeError(
             f"{type(model).__name__} does not store latent points of its training rows; pass X."
         )
-    return _numbers(model.embedding_)
+    return _to_floats(model.embedding_)
 
 
-def variances(model: Any, X: Any = None) -> Array:
+def find_variances(model: Any, X: Any = None) -> Array:
     """Return the variances of the latent points of the training rows, (N, Q), if known."""
     known = getattr(model, "embedding_variance_", None) if X is None else None
-    return np.empty((0, 0)) if known is None else _numbers(known)
+    return np.empty((0, 0)) if known is None else _to_floats(known)
 
 
-def outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
+def predict_outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
     """Return the mean of the outputs at latent points, (n, D), and their deviation if known."""
-    if isinstance(model, DistributionReversible):
+    if hasattr(model, "inverse_transform_dist"):
         dist = model.inverse_transform_dist(Z)
         return dist.mean(), dist.standard_deviation()
-    if not isinstance(model, Reversible):
+    if not hasattr(model, "inverse_transform"):
         raise TypeError(f"{type(model).__name__} has no inverse_transform.")
-    return _numbers(model.inverse_transform(Z)), None
+    return _to_floats(model.inverse_transform(Z)), None
 
 
-def mean_uncertainty(model: Any, Z: Array) -> Array:
+def average_deviations(model: Any, Z: Array) -> Array:
     """Return the standard deviation at each point, averaged over outputs; empty if unknown."""
-    if not isinstance(model, DistributionReversible):
+    if not hasattr(model, "inverse_transform_dist"):
         return np.empty(0)
     step = max(1, _HELD // model.inverse_transform_dist(Z[:1]).shape[1])
     blocks = (model.inverse_transform_dist(Z[i : i + step]) for i in range(0, len(Z), step))
     return np.concatenate([block.standard_deviation().mean(axis=1) for block in blocks])
 
 
-def images(model: Any, Z: Array, shape: tuple[int, int] | None) -> Array:
+def draw_images(model: Any, Z: Array, shape: tuple[int, int] | None) -> Array:
     """Return the mean of the outputs at latent points as images, (n, height, width)."""
-    return np.empty((0, 0, 0)) if shape is None else as_images(outputs(model, Z)[0], shape)
+    return (
+        np.empty((0, 0, 0))
+        if shape is None
+        else reshape_images(predict_outputs(model, Z)[0], shape)
+    )
 
 
-def as_images(rows: Array, shape: tuple[int, int]) -> Array:
+def reshape_images(rows: Array, shape: tuple[int, int]) -> Array:
     """Reshape rows to images, (n, height, width); refuse rows of another size."""
     if rows.shape[1] != shape[0] * shape[1]:
         raise ValueError(f"image_shape={shape} does not match rows with {rows.shape[1]} columns.")
@@ -104,6 +81,6 @@ def separate_images(points: Array, n: int) -> NDArray[np.intp]:
     return np.array(chosen, dtype=np.intp)
 
 
-def _numbers(values: Any) -> Array:
+def _to_floats(values: Any) -> Array:
     """Convert any array or data frame to an array of floats."""
     return np.asarray(arrays.to_numpy(values), dtype=np.float64)

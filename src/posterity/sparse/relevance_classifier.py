@@ -9,11 +9,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
+from posterity import (
+    arrays,
+    designs,
+    distributions,
+    kernels,
+    likelihoods,
+    models,
+    page_forms,
+    sparse,
+)
 from posterity.constructors import declare_parameters
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.linear.weight_classifier import SHARING, check_choice
-from posterity.models import ModelCard, classes
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
     LATENT_VALUES,
@@ -21,6 +30,7 @@ from posterity.models.classifier import (
     encode_classes,
 )
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,
@@ -147,6 +157,24 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         inference="variational or Laplace, precisions and kernel by evidence",
         advice="a smooth decision boundary that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                180,
+                "N^2 + N m^2, m rows kept",
+                {"kernel": kernels.RBF().fixed()},
+                inference="variational or Laplace, precisions by evidence",
+                usual_rows=2e3,
+                most_rows=5 * MOST_KERNEL_ROWS,
+            ),
+            Member(
+                "vectors-learned",
+                190,
+                "N^2 + N m^2 a kernel tried",
+                advice="the same, where the width of the kernel matters",
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -286,3 +314,13 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._get_fit().latent(self._check_queries(X)))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.form_average(self.posterior_, self._page_part)
+
+    def _page_part(self, part: Any) -> Form:
+        """Return the form of one of the posteriors that are averaged."""
+        coef, intercept = part.original_units()
+        latent = page_forms.form_weights(coef.T, intercept, page_forms.find_form(part))
+        return page_forms.form_linear(self._page_columns(), latent, classes.form_classes(self))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, designs, kernels, optimize, priors, validation
+from posterity import arrays, callers, designs, kernels, optimize, page_forms, priors, validation
 from posterity.arrays import namespace
 from posterity.constructors import declare_parameters, field
 from posterity.models import kernel_model, streamed_rows
@@ -21,6 +21,7 @@ from posterity.models.kernel_frame import KernelFrame
 from posterity.models.kernel_model import KernelModel
 from posterity.models.search_report import report_kernel_bounds
 from posterity.models.training import Training
+from posterity.page_forms import Form
 from posterity.sparse import (
     Chosen,
     Engine,
@@ -205,6 +206,12 @@ class RelevanceModel(KernelModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
+
+    def _page_columns(self) -> Form:
+        """Return the form of the kernel columns; raise where each query is fitted separately."""
+        if self.query_column:
+            raise page_forms.NoFormError("With query_column=True every query is fitted separately.")
+        return self.kernel_.form_columns(self.relevance_vectors_)
 
 
 def _learn_kernel(

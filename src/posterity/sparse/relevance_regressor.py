@@ -7,13 +7,23 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
+from posterity import (
+    arrays,
+    designs,
+    distributions,
+    kernels,
+    likelihoods,
+    models,
+    page_forms,
+    sparse,
+)
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, Member, ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.kernel_regressor import KernelRegressor
 from posterity.models.regressor import DISTRIBUTION
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,
@@ -138,6 +148,15 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         inference="closed form or Laplace, precisions and kernel by evidence",
         advice="a smooth function that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                290,
+                "N^2 + N m^2, m rows kept",
+                usual_rows=1e3,
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     noise_variance_ = FittedAttribute()
@@ -339,6 +358,11 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         """
         rows, rng = self._check_queries(X), arrays.generator(random_state)
         return self._fitted.sample_functions(rows, n_samples, rng)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self.dual_coef_, self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
 
     def _predict_mean(self, X: Any) -> Array:
         return self._answer_like(X, self._get_fit().predict_mean(self._check_queries(X)))

@@ -11,6 +11,7 @@ from posterity import (
     copies,
     designs,
     distributions,
+    features,
     likelihoods,
     models,
     priors,
@@ -24,10 +25,11 @@ from posterity.inference.weights import count_targets
 from posterity.linear.linear_model import FeatureRows, LinearModel
 from posterity.linear.posterior_model import PosteriorModel
 from posterity.linear.streamed_model import StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.regressor import DISTRIBUTION
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
@@ -136,6 +138,21 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         inference="closed form or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(
+            Member("sparse", 50, "N D m, m columns kept", usual_rows=1e6, on_dask=True),
+            Member(
+                "sparse-quadratic",
+                100,
+                "N D^2 m, m products kept",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products, few kept",
+                advice="some columns interact, and you want to know which",
+                usual_rows=1e5,
+                usual_columns=40,
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)
@@ -279,6 +296,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
                 "sample_functions for the latent function."
             )
         return super().predict_cov(X)
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]
 
     predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
 

@@ -13,7 +13,8 @@ from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.weights import RowTargets
 from posterity.linear.weight_classifier import SHARING, StreamedClassifier, check_choice
-from posterity.models import ModelCard, classes
+from posterity.models import Member, ModelCard, classes
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
@@ -107,6 +108,7 @@ class SparseLogisticRegression(StreamedClassifier):
         inference="variational or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(Member("sparse", 30, "N D m, m columns kept", usual_rows=1e5, on_dask=True),),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)
@@ -149,3 +151,10 @@ class SparseLogisticRegression(StreamedClassifier):
         """Only the columns that are kept are looked at."""
         posterior: SparsePosterior = self.posterior_
         return posterior.latent(Z[:, self.relevance_])
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]

@@ -86,6 +86,7 @@ def test_the_criterion_is_the_evidence_less_prices():
     assert found.kernel.length_scale[2] > 3.0 * found.kernel.length_scale[0]
 
 
+@pytest.mark.full
 @for_each(
     "likelihood", [likelihoods.Bernoulli(), likelihoods.Categorical(3), likelihoods.Poisson()]
 )

@@ -256,6 +256,7 @@ def test_a_parameter_that_is_set_is_where_the_search_starts():
     assert found.kernel.length_scale == pytest.approx(1.0, rel=0.2)
 
 
+@pytest.mark.full
 @for_each("own", [False, True])
 def test_three_classes_in_rings_need_a_kernel_of_the_right_width(own):
     rng = np.random.default_rng(6)

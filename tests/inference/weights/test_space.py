@@ -101,6 +101,7 @@ def test_weights_equal_repetition(likelihood):
     assert_alike(weighted, repeated, queries)
 
 
+@pytest.mark.full(but=1)
 @each_likelihood
 @for_each("n", [6, 40])
 def test_draws_have_the_mean_and_the_covariance_of_the_latent_values(likelihood, n):
