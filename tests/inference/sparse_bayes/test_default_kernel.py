@@ -1,5 +1,7 @@
 """The default kernel: length scales of a process, and the price of what noise would earn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -8,7 +10,7 @@ from support.for_each import for_each
 
 from posterity import kernels, likelihoods
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse import default_kernel, vector_prices
+from posterity.sparse import default_kernel, kernel_search, vector_prices
 
 
 def waves(n=60, D=3, seed=0):
@@ -116,3 +118,21 @@ def test_many_rows_choose_the_width_on_a_part_of_them(monkeypatch):
     assert found.chosen.value == pytest.approx(
         normal_engine(X, y, rng).select(found.kernel, None, coarse=False)[0].value
     )
+
+
+def test_a_search_ends_where_vectors_earn_far_less_than_they_cost_and_nowhere_else():
+    """As each row of noise of its own would become a vector, for a third of a nat."""
+    X, y, rng = waves(80)
+    noise = rng.normal(size=80)
+    chosen = {}
+    for must_earn in (False, True):
+        for name, targets, length in (("wave", y, 1.0), ("noise", noise, 0.3)):
+            engine = normal_engine(X, targets, rng)
+            engine = replace(engine, problem=replace(engine.problem, must_earn=must_earn))
+            chosen[name, must_earn] = engine.select(kernels.RBF(length), None, coarse=False)[0]
+    np.testing.assert_array_equal(chosen["wave", True].places, chosen["wave", False].places)
+    np.testing.assert_array_equal(chosen["wave", True].precision, chosen["wave", False].precision)
+    assert len(chosen["noise", True].places) < len(chosen["noise", False].places)
+    for found in (chosen["noise", True], chosen["noise", False]):
+        none = kernel_search.fit_nothing(engine, kernels.RBF(0.3))[0]
+        assert vector_prices.is_hopeless(found.value - none.value, len(found.places))
