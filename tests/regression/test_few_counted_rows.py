@@ -11,10 +11,8 @@ SETTINGS = [
     RelevanceVectorRegressor(fit_intercept=False),
     RelevanceVectorRegressor(query_column=True),
     RelevanceVectorRegressor(candidates=20, random_state=0),
-    RelevanceVectorRegressor(algorithm="alternating"),
     RelevanceVectorRegressor(max_vectors=5),
     SparseLinearRegression(),
-    SparseLinearRegression(algorithm="alternating"),
 ]
 
 

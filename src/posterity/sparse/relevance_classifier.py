@@ -82,10 +82,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         Give the model at each query one more column, the kernel about the query, so that far from
         the rows the latent value is as uncertain as the prior. Keeps all rows, and a prediction
         costs as much as there are rows.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        Vectors are added, re-estimated and deleted one at a time, beginning with none; or, once
-        the kernel is found in this way, by the textbook's alternation, beginning with all rows, of
-        which there may be a few thousand.
     max_iter : int, default=1000
         Passes over the rows.
     random_state : int, Generator or None, default=None
@@ -241,7 +237,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         engine: KernelEngine | ColumnEngine = KernelEngine(
             training.rows, outputs, problem, rng, pool.centres
         )
-        if len(self.classes_) == 2 and self.algorithm != "alternating":
+        if len(self.classes_) == 2:
             # As rows on workers are asked, so that both find the same vectors.
             design = sparse.make_kernel_design(kernel, pool.centres, training.rows)
             engine = ColumnEngine(design, outputs, problem)
@@ -286,10 +282,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
                 f"y holds {len(self.classes_)} classes; a choice of vectors for more than two "
                 "needs all rows in memory: pass arrays, a sample of the rows for example."
             )
-        if self.algorithm == "alternating":
-            raise ValueError(
-                "algorithm='alternating' needs all rows in memory; use 'sequential' for Dask."
-            )
 
     def _targets(self, codes: Any, weights: Any) -> RowTargets:
         return RowTargets.from_observations(
@@ -305,6 +297,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
             self.fit_intercept,
             max_iter=self.max_iter,
             own_columns=check_choice(self.vectors, "vectors", SHARING) == "per_class",
+            must_earn=True,
         )
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
@@ -320,8 +313,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        queries = self._check_queries(X)
-        return classes.latent_normal(self._fitted.latent(queries))
+        return classes.latent_normal(self._get_fit().latent(self._check_queries(X)))
 
     def page_form(self) -> Form:
         """Return the form from which a page computes the prediction."""

@@ -35,7 +35,6 @@ from posterity.sparse import (
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
-    choose_columns,
     sparse_noise,
 )
 from posterity.sparse.sparse_noise import EqualVarianceRows, SparseNoise
@@ -61,11 +60,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an intercept, with a unit-information prior about the mean of the targets.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        "sequential": from no column on, whichever step raises the evidence most. "alternating":
-        from all columns on, as in the textbook; slower, and it ends where it ends.
     max_iter : int, default=1000
-        Looks at all columns, or alternations, at most.
+        Looks at all columns at most.
     likelihood : Likelihood, optional
         How targets scatter about the linear function: a value of :mod:`posterity.likelihoods`, such
         as ``Poisson()`` for counts or ``StudentT()`` for outliers, with one output. Its parameters
@@ -103,7 +99,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     features_ : transformer or None
         The fitted features.
     n_iter_ : int
-        Looks at all columns, or alternations.
+        Looks at all columns.
     stop_reason_ : str
         Why the search ended.
 
@@ -131,7 +127,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     degrees_of_freedom: float = 0.0
     noise_variance: float | None = None
-    algorithm: str = "sequential"
     max_iter: int = 1000
     likelihood: Any = None
     inference: str = "auto"
@@ -192,7 +187,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         if self.likelihood is None:
             models.require_counts(None, exposure)
             return super().fit(X, y, sample_weight, noise_variance)
-        sparse.check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             models.refuse_exposure(exposure)
@@ -238,22 +233,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         prior = priors.Sparse(self.degrees_of_freedom, among=M)
         problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
         outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
-        columns = design.rows(0, design.n_rows) if design.in_memory else design
-        chosen, fit = choose_columns(
-            ColumnEngine(columns, outputs, problem), alternating=self.algorithm == "alternating"
-        )
-        assert fit is not None  # of a likelihood
-        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        order = np.argsort(chosen.places)
         nearest = sparse_noise.wants_nearest(self, likelihood)
-        found = SparsePosterior.from_fit(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
-        )
+        engine = ColumnEngine.from_design(design, outputs, problem)
+        chosen, found = engine.choose_columns(nearest=nearest)
+        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
         self._single_output, self._known_noise, self._statistics = True, False, None
-        self.relevance_, self.precision_ = chosen.places[order], found.precision
+        self.relevance_, self.precision_ = chosen.places, found.precision
         self._n_columns, self.log_evidence_ = M, found.log_evidence
         self.posterior_, self.noise_variance_ = found.without_rows(), None
-        self.likelihood_ = fit.problem.targets.likelihood
+        self.likelihood_ = found.fit.problem.targets.likelihood
         self._publish(*found.original_units())
         return self
 
@@ -334,7 +322,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         return rows
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
-        sparse.check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         averages = check_hyperparameters(self.hyperparameters)
         rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
         noise = SparseNoise.from_variance(
@@ -346,7 +334,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         prior = priors.Sparse(self.degrees_of_freedom, among=statistics.n_features)
         problem = SparseProblem(prior, self.fit_intercept, sparse_noise.TOL, self.max_iter)
         engine = ColumnEngine(rows.Z, noise.outputs(rows.Y, rows.weights), problem)
-        found, _ = choose_columns(engine, alternating=self.algorithm == "alternating")
+        found, _ = engine.select()
         chosen = found.reorder(np.argsort(found.places))
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features

@@ -12,7 +12,7 @@ import abc
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import designs, linalg, priors
 from posterity.arrays import Array
@@ -149,7 +149,7 @@ class NormalObjective(PrecisionObjective):
         told, mu2 = 1.0 - H * sigma, np.sum(mu * mu / noise, axis=1)
         value = self._log_evidence(linalg.log_determinant(L) - float(np.sum(np.log(H))), E)
         penalty = self.prior.penalty(H)
-        step = np.log(self.prior.update_precisions(K * told, mu2) / H)  # [P8 8.36]
+        step = np.log(update_precisions(self.prior, K * told, mu2) / H)  # [P8 8.36]
         worth = 0.5 * (K * np.log(H * sigma) + self._explained_by_columns(mu, sigma, E)) + penalty
         worth -= self.prior.price(len(used) - 1)
         return NormalState(
@@ -230,7 +230,7 @@ class LaplaceObjective(PrecisionObjective):
         curved = told - H * w2 - 2.0 * np.sum(fit.precision_gradient(), axis=1)
         up = np.maximum(told, 0.0) + np.maximum(-curved, 0.0)
         down = w2 + (np.maximum(curved, 0.0) + np.maximum(-told, 0.0)) / H
-        step = np.log(self.prior.update_precisions(up, down) / H)  # [P9 9.43]
+        step = np.log(update_precisions(self.prior, up, down) / H)  # [P9 9.43]
         penalty = self.prior.penalty(H)
         worth = _column_worths(W, T, H) + penalty - self.prior.price(len(used) - 1)
         return LaplaceState(
@@ -316,3 +316,21 @@ def spread_over_columns(n_columns: int, used: Places, values: Array, otherwise: 
     every = np.full(n_columns, otherwise)
     every[used] = values
     return every
+
+
+def update_precisions(prior: priors.Sparse, g: ArrayLike, mu2: ArrayLike) -> Array:
+    """The next precisions of the textbook's alternation.  [P8 8.36]
+
+    Parameters
+    ----------
+    prior : Sparse
+    g : array-like
+        1 - h Sigma_mm: how well the data determine each weight, from 0 to 1. Where several
+        outputs share a precision, the sum over them.
+    mu2 : array-like
+        Squares of the posterior means in units of the noise, summed likewise.
+    """
+    nu = prior.degrees_of_freedom
+    below = np.asarray(mu2, dtype=np.float64) + nu
+    new = np.full(np.broadcast_shapes(np.shape(g), below.shape), np.inf)
+    return np.divide(np.asarray(g) + nu, below, out=new, where=below > 0.0)

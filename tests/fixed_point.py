@@ -1,4 +1,6 @@
-"""The textbook's way to hidden precisions: all columns in, and every precision moved at once.
+"""The textbook's way to hidden precisions, by which the sequential steps are checked.
+
+All columns are in at first, and every precision is moved at once [P8 8.36, P9 9.43].
 
 It climbs the objective of the sequential steps, so that the ends of both are alike; from the other
 side, and at the cost of a factorisation of all columns. A step that would lower the objective is
@@ -8,18 +10,18 @@ shortened. A column goes when the objective is better without it, and comes back
 from __future__ import annotations
 
 import numpy as np
-
-from posterity.arrays import Array
-from posterity.designs.candidates import CandidateBlock, CandidateColumns
-from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.fixed_point_models import (
+from fixed_point_models import (
     LaplaceObjective,
     LaplaceState,
     NormalObjective,
     PrecisionObjective,
     PrecisionState,
 )
+
+from posterity.arrays import Array
+from posterity.designs.candidates import CandidateBlock, CandidateColumns
+from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.targets import RowTargets
 from posterity.sparse.problem import Chosen, Ending, SparseProblem
 
 _LARGEST_STEP = 5.0  # in the log of a precision
