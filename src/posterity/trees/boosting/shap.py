@@ -178,7 +178,7 @@ def _add_shapley(
                     found[i, who[j], l] += share * values[leaf, l]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _share_product(one: Array, zero: Array, m: int, j: int, terms: Array) -> float:
     """Return the Shapley value of column j in the product over m columns."""
     _multiply_out(one, zero, m, j, terms)
@@ -189,7 +189,7 @@ def _share_product(one: Array, zero: Array, m: int, j: int, terms: Array) -> flo
     return total * (one[j] - zero[j])
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _multiply_out(one: Array, zero: Array, m: int, left_out: int, terms: Array) -> None:
     """Coefficients of the product of (z + o t) over all columns but one."""
     terms[0], n = 1.0, 1

@@ -122,7 +122,7 @@ def _count_classes(
     return n_each, classes[: k + 1], counts[: k + 1]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sort_by_key(keys: Codes, order: NDArray[np.int64], n_keys: int) -> NDArray[np.int64]:
     """The order with small keys first, and else as it was."""
     at = np.zeros(n_keys + 1, dtype=np.int64)
@@ -226,7 +226,7 @@ def _sum_over_trees(
         epistemic[i] = max(1.0 - agreed / entropy, 0.0) if entropy > 0.0 else 0.0
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _finish(
     p: Array,
     base: Array,

@@ -52,7 +52,7 @@ def split_nodes(
     return test, code, gain, is_open
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def number_classes(
     target: NDArray[np.int32],
     weights: Array,
@@ -81,7 +81,7 @@ def number_classes(
     return C
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _find_best_split(
     codes: NDArray[np.uint8],
     weights: Array,
@@ -151,7 +151,7 @@ def _find_best_split(
     return test, code, best - base + look_up_term(n, ALL, table)
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _cut_two_codes(
     codes: NDArray[np.uint8],
     k: int,
@@ -189,7 +189,7 @@ def _cut_two_codes(
     ), hi - 1
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _cut_by_bins(
     codes: NDArray[np.uint8],
     k: int,
@@ -230,7 +230,7 @@ def _cut_by_bins(
     return best, code
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _fill_histogram(
     codes: NDArray[np.uint8],
     k: int,
@@ -251,7 +251,7 @@ def _fill_histogram(
         cells[(codes[k, i] - least) * width + label[i - first]] += weights[i]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _cut_by_rows(
     codes: NDArray[np.uint8],
     k: int,
@@ -298,7 +298,7 @@ def _cut_by_rows(
     return best, code
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _look_ahead(
     codes: NDArray[np.uint8],
     k: int,

@@ -62,7 +62,7 @@ def split_class_level(
     return test, code, best
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _number_pairs(
     target: NDArray[np.int32],
     weights: Array,
@@ -87,7 +87,7 @@ def _number_pairs(
     return n_pairs
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _find_best_class_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],
@@ -123,7 +123,7 @@ def _find_best_class_cut(
     return best, code
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _term_change(left: float, n: float, w: float, line: int, table: Array) -> float:
     """Return the change of the terms of both sides where w passes to the left."""
     r = n - left
@@ -177,7 +177,7 @@ def split_normal_level(
     return test, code, best
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _find_best_normal_cut(
     codes: NDArray[np.uint8],
     order: NDArray[np.uint32],

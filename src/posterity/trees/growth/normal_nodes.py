@@ -59,7 +59,7 @@ def split_nodes(
     return test, code, gain, is_open
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _find_best_split(
     codes: NDArray[np.uint8],
     Y: Array,
@@ -103,7 +103,7 @@ def _find_best_split(
     return test, code, best
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _best_cut(
     codes: NDArray[np.uint8],
     k: int,
@@ -140,7 +140,7 @@ def _best_cut(
     return best, code
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _is_open(
     codes: NDArray[np.uint8],
     k: int,

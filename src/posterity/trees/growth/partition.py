@@ -126,7 +126,7 @@ def _list_parts(
     return parts[:, :n]
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _write_part(
     parts: NDArray[np.int64],
     n: int,

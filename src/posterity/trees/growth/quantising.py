@@ -49,7 +49,7 @@ def _encode_nodes(
     return codes
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _rank_rows(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8]) -> None:
     """Set codes to how many rows of the node have a smaller answer."""
     for i in range(np.uint64(s), np.uint64(e)):
@@ -59,7 +59,7 @@ def _rank_rows(answers: Array, k: int, s: int, e: int, codes: NDArray[np.uint8])
         codes[k, i] = _MISSING if np.isnan(x) else rank
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _choose_rows(weights: Array, s: int, e: int, offset: float, chosen: NDArray[np.int64]) -> None:
     """Choose rows evenly spaced by weight; the last ones again where rounding leaves some over."""
     step = np.sum(weights[s:e]) / _SAMPLE
@@ -72,7 +72,7 @@ def _choose_rows(weights: Array, s: int, e: int, offset: float, chosen: NDArray[
             n += 1
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sort_cuts(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -> bool:
     """Sort the answers of the chosen rows; whether they all differ, and none is missing.
 
@@ -93,7 +93,7 @@ def _sort_cuts(answers: Array, k: int, chosen: NDArray[np.int64], cuts: Array) -
     return differ and n == _SAMPLE
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     """Whether a node has no more different answers than cuts, which are then all of them."""
     every[:] = np.inf
@@ -112,14 +112,14 @@ def _are_few(answers: Array, k: int, s: int, e: int, every: Array) -> bool:
     return True
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[np.uint8]) -> None:
     for i in range(np.uint64(s), np.uint64(e)):
         x = answers[k, i]
         codes[k, i] = _MISSING if np.isnan(x) else _count_below(cuts, x)
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _count_below(cuts: Array, x: float) -> int:
     """How many cuts, all but the last, are below an answer."""
     at, step = np.uint64(0), np.uint64(_SAMPLE)

@@ -21,7 +21,7 @@ from posterity.arrays import Array
 _FEW = 48  # rows that are all compared with each other
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def largest_node(start: NDArray[np.int64]) -> int:
     """Rows of the largest node."""
     most = 0
@@ -30,7 +30,7 @@ def largest_node(start: NDArray[np.int64]) -> int:
     return most
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def code_range(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, int]:
     """The least and the largest code of rows s to e - 1."""
     lo = hi = codes[k, s]
@@ -40,7 +40,7 @@ def code_range(codes: NDArray[np.uint8], k: int, s: int, e: int) -> tuple[int, i
     return int(lo), int(hi)
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def sort_rows(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:
@@ -61,7 +61,7 @@ def sort_rows(
         work[rank] = i
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def _sort_by_counting(
     codes: NDArray[np.uint8], k: int, s: int, e: int, lo: int, hi: int, work: NDArray[np.uint32]
 ) -> None:
@@ -104,7 +104,7 @@ def _compute_terms(most: int, n_classes: int, prior_weight: float) -> Array:
     return np.hstack([of, np.stack([terms, terms])])
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def look_up_term(n: float, line: int, table: Array) -> float:
     """Looked up where it can be."""
     if n + 2.0 <= table.shape[1]:  # rounding may make what is left of a weight less than nothing
@@ -114,7 +114,7 @@ def look_up_term(n: float, line: int, table: Array) -> float:
     return n * math.log(n) if n > 0.0 else 0.0
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def centre_nodes(
     target: Array, weights: Array, start: NDArray[np.int64]
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
@@ -139,7 +139,7 @@ def centre_nodes(
     return Y, n, squares, differ
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     """Return the log-likelihood of rows of weight n, up to a constant of any split.
 
@@ -153,7 +153,7 @@ def log_likelihood(n: float, SS: float, variance: float, prior: float) -> float:
     return -0.5 * (n * math.log(v) + SS / (v * variance))
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def sides_log_likelihood(
     a: int,
     n_left: float,
@@ -179,7 +179,7 @@ def sides_log_likelihood(
     return value
 
 
-@compilation.compile_at_first_call
+@compilation.compile_for_callers
 def nodes_log_likelihood(n: Array, whole: Array, variance: Array, prior: float) -> Array:
     """Log-likelihood of each node, (A,)."""
     values = np.zeros(len(n))
