@@ -19,6 +19,7 @@ _ROWS = 200
 _FLAT = 3.0  # log of the factor by which a column that does not matter is longer than at the start
 _LENGTHS = np.array([-1.5, -3.0])  # likewise, of a column that is tried: a fifth, a twentieth
 _PASSES = 2  # a column may matter only beside another
+_MOST_COLUMNS = 40  # that are tried beside others: those that do best by themselves
 
 
 def screen_start(problem: EvidenceProblem[Any], rng: np.random.Generator) -> Array | None:
@@ -59,6 +60,6 @@ def screen_start(problem: EvidenceProblem[Any], rng: np.random.Generator) -> Arr
 
     value = objective(theta)[0]
     alone = {i: try_column(i, np.inf, theta)[0] for i in places}
-    for i in sorted(places, key=alone.__getitem__) * _PASSES:
+    for i in sorted(places, key=alone.__getitem__)[:_MOST_COLUMNS] * _PASSES:
         value, theta = try_column(i, value, theta)
     return theta
