@@ -26,8 +26,8 @@ _FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left
 _LONGEST = 2.0  # step, in log parameters: a factor of seven
 _FEW_ROWS = 500
 _GROWTH = 8
-_MUCH_WORK = 2000.0  # rows times parameters, from which a step is dear, and more is asked of it
-_MOST_GAIN = 0.2  # nats that are asked of the dearest step: half a nat is one deviation
+_MUCH_WORK = 2000.0  # rows times parameters, from which more is asked of a step
+_MOST_GAIN = 0.2  # nats that are asked of a step at most: half a nat is one deviation
 _RACE = 10  # iterations on all rows, after which of two climbs the better goes on alone
 _COARSE = 100.0  # times as much gain is asked for while there are more rows to come
 _PROBES = 20  # iterations from each of several starts
@@ -187,8 +187,8 @@ def maximise_evidence(
     for stage in stages:
         n = stage.n_rows
         gain = least_gain if stage is problem else _COARSE * LEAST_GAIN
-        dear = least_gain * (n * len(best.x) / _MUCH_WORK) ** 2
-        gain = max(gain, min(dear, _MOST_GAIN))
+        costly = least_gain * (n * len(best.x) / _MUCH_WORK) ** 2
+        gain = max(gain, min(costly, _MOST_GAIN))
         climb = functools.partial(_climb, stage, gain=gain, announce=announce)
         if own is not None and stage is problem and len(stages) > 1:
             best = _race(climb, best, own, min(_RACE, max_iter), n / n_before)
@@ -210,7 +210,7 @@ def _race(
     max_iter: int,
     grown: float,
 ) -> optimize.Optimum:
-    """The better of two climbs after a few steps on all rows, where every further one is dear."""
+    """The better of two climbs after a few steps on all rows, each of which takes long."""
     ends = [climb(c, max_iter=max_iter, grown=grown, probing=True) for c in (best, own)]
     return min(ends, key=lambda end: end.value)
 

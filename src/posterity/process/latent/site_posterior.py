@@ -57,11 +57,11 @@ class SitedRows(Protocol):
 
     @property
     def X(self) -> Any:
-        """The rows."""
+        """The rows that were observed."""
 
     @property
     def sites(self) -> Sites:
-        """Their sites."""
+        """The sites of these rows."""
 
 
 def predict_rows(
