@@ -29,6 +29,7 @@ _STEEPEST = 1.5  # times the largest average curvature of one class against all,
 _PACE = 0.7  # of the way to the curvature that a sweep asks for, in its logarithm
 _AGREED = 5e-3  # between the probabilities of one sweep and the next
 _GAIN = 2e-3  # nats, that one of so many sweeps in a row has to add to the bound:
+_GAIN_A_ROW = 5e-5  # likewise, for each row: of many rows sweeps take long
 _IDLE = 3
 _SWEEPS = 100
 _LEAST = 1e-9  # of a curvature: a variance is a difference of its inverse
@@ -179,6 +180,7 @@ def _sweep(state: _Normal) -> tuple[_Normal, str, bool]:
     classes may go on changing by a little that raises no bound.
     """
     best, idle = state, 0
+    least = max(_GAIN, _GAIN_A_ROW * state.rows.targets.n_rows)
     while idle < _IDLE:
         if state.change <= _AGREED:
             return state, f"a further sweep changes no probability by more than {_AGREED:.0e}", True
@@ -186,6 +188,6 @@ def _sweep(state: _Normal) -> tuple[_Normal, str, bool]:
             left = f"after {_SWEEPS} sweeps probabilities still change by {state.change:.0e}"
             return best, left, False
         state = state.sweep()
-        idle = 0 if state.bound > best.bound + _GAIN else idle + 1
+        idle = 0 if state.bound > best.bound + least else idle + 1
         best = max(best, state, key=lambda each: each.bound)
-    return best, f"{_IDLE} sweeps in a row raised the bound by less than {_GAIN:.0e}", True
+    return best, f"{_IDLE} sweeps in a row raised the bound by less than {least:.0e}", True
