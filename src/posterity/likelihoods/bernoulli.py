@@ -12,6 +12,7 @@ from posterity import distributions
 from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean
 from posterity.likelihoods.base import Likelihood
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,10 @@ class Bernoulli(Likelihood):
         p1 = float(weights @ y) / float(np.sum(weights))
         p0 = float(weights @ (1.0 - y)) / float(np.sum(weights))
         return float(np.log(p1) - np.log(p0)), 1.0 / (p1 * p0)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        return {"kind": "two_classes", "averaging": self.averaging}
 
 
 def _class_sign(y: ArrayLike) -> Array:

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
 
-from posterity import distributions
+from posterity import distributions, page_forms
 from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean, softmax_mean
 from posterity.likelihoods.coupled import Coupled
+from posterity.page_forms import Form
 
 _DIFFERENCE = np.array([[1.0, -1.0], [-1.0, 1.0]])
+_MOST_PAGE_CLASSES = 20
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -135,6 +137,15 @@ class Categorical(Coupled):
     def fit_constant(self, y: Array, weights: Array) -> tuple[Array, Array]:
         p = np.bincount(y.astype(np.intp), weights, minlength=self.n_classes) / np.sum(weights)
         return np.log(p) - np.mean(np.log(p)), 1.0 / p
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        if self.n_classes > _MOST_PAGE_CLASSES:
+            raise page_forms.NoFormError(
+                f"Averaging over {self.n_classes} classes needs too many points for a page."
+            )
+        points = softmax_mean.form_points(self.n_classes) if self.averaging == "exact" else {}
+        return {"kind": "classes", "averaging": self.averaging, **points}
 
 
 def _codes(y: ArrayLike, like: Array) -> np.ndarray:

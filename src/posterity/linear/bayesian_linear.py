@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from posterity import designs
+from posterity import designs, features
 from posterity.constructors import declare_parameters
 from posterity.linear.posterior_model import PosteriorModel
 from posterity.linear.streamed_model import StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 
 
 @declare_parameters
@@ -77,6 +77,31 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         inference="closed form, variances by evidence",
         advice="first: linear effects, and the baseline for all other models",
         page="regression",
+        candidates=(
+            Member("linear", 10, "N D^2", usual_rows=1e7, on_dask=True),
+            Member(
+                "additive",
+                60,
+                "N D^2",
+                {"features": features.Radial(6)},
+                feature_space="bumps along each column",
+                advice="a sum of curves, one for each column",
+                usual_rows=1e5,
+                usual_columns=100,
+                most_columns=500,
+                on_dask=True,
+            ),
+            Member(
+                "quadratic",
+                90,
+                "N D^4",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products",
+                advice="few columns, which interact",
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:

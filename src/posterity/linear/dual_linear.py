@@ -12,7 +12,8 @@ from posterity.inference.conjugate import ConjugatePosterior
 from posterity.linear.flat import FlatModel
 from posterity.linear.linear_model import FeatureRows
 from posterity.linear.posterior_model import PosteriorModel
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
+from posterity.page_forms import Form
 
 PRIORS = ("normal", "flat")
 
@@ -83,6 +84,7 @@ class DualLinearRegression(linear.DualModel, PosteriorModel, FlatModel):
         inference="closed form",
         advice="more columns than rows; a known kernel; teaching",
         page="regression",
+        candidates=(Member("dual", 220, "N^2 D + N^3", most_rows=MOST_KERNEL_ROWS),),
     )
 
     def _start_fit(self, rows: FeatureRows) -> None:
@@ -119,3 +121,7 @@ class DualLinearRegression(linear.DualModel, PosteriorModel, FlatModel):
     ) -> distributions.Univariate:
         kind = PosteriorModel if self.prior == "normal" else FlatModel
         return kind._predict_from_features(self, Z, noise_variance)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return (PosteriorModel if self.prior == "normal" else FlatModel).page_form(self)

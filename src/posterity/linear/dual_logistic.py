@@ -10,7 +10,7 @@ from posterity.constructors import declare_parameters
 from posterity.inference.weights import WeightSpace, maximise_likelihood
 from posterity.linear.logistic import report_convergence
 from posterity.linear.weight_classifier import WeightClassifier, check_choice
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 
 PRIORS = ("normal", "flat")
 
@@ -87,6 +87,7 @@ class DualLogisticRegression(linear.DualModel, WeightClassifier):
         inference="Newton, variational or Laplace",
         advice="more columns than rows; a known kernel; teaching",
         page="classification",
+        candidates=(Member("dual", 160, "N^3 an iteration", most_rows=MOST_KERNEL_ROWS),),
     )
 
     def _conclude(self, design: designs.Design, codes: Array, weights: Array | None) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, kernels, likelihoods, validation
+from posterity import designs, kernels, likelihoods, page_forms, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.distributions import joining
 from posterity.linear.weighted_model import WeightedModel
 from posterity.models.training import make_query_noise
+from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 
@@ -101,3 +102,15 @@ class DualModel(WeightedModel):
     def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
         """Weights of columns are sums of those of rows, as the function at a row is."""
         return self._design_of(A), b
+
+    def _page_columns(self) -> Form:
+        inner, outer = super()._page_columns(), page_forms.find_form(self.kernel_columns_)
+        return {
+            "kind": "centred",
+            "of": {"kind": "chain", "of": [inner, outer]},
+            "weights": self.row_weights_.tolist(),
+            "about": self.fit_intercept,
+        }
+
+    def _page_coef(self) -> Array:
+        return np.atleast_2d(self.column_coef_.T)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions
+from posterity import designs, distributions, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import FlatFit, reduce_statistics
 from posterity.linear.linear_model import FeatureRows, LinearModel
+from posterity.page_forms import Form
 
 PREDICTIVES = ("student_t", "plug_in")
 
@@ -65,3 +66,26 @@ class FlatModel(LinearModel):
             "leave nothing to tell the noise by, so there is no predictive distribution. Use "
             "more rows, fewer features, or BayesianLinearRegression."
         )
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space, coef = self._page_columns(), self._page_coef()
+        if self.predictive == "plug_in":
+            noise = page_forms.form_normal_noise(self.noise_variance_)
+            return page_forms.form_linear(
+                space, page_forms.form_weights(coef, self.intercept_), noise
+            )
+        posterior = page_forms.find_form(self.fit_.weights)
+        latent = page_forms.form_weights(coef, self.intercept_, posterior)
+        if self.has_known_noise:
+            return page_forms.form_linear(
+                space, latent, page_forms.form_normal_noise(self.noise_variance_)
+            )
+        nu = self.fit_.degrees_of_freedom
+        if nu <= 0:
+            raise page_forms.NoFormError(
+                "The weights fit all rows exactly, so the noise cannot be estimated."
+            )
+        unit = float(self.fit_.unbiased_noise_variance[0])
+        answer = {"kind": "student_t", "freedom": nu, "unit": unit, "noise": unit}
+        return page_forms.form_linear(space, latent, answer)

@@ -11,7 +11,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.linear.generalized import LikelihoodRegressor
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 
 
 @declare_parameters
@@ -73,6 +73,7 @@ class GammaRegression(LikelihoodRegressor):
         inference="variational or Laplace, by evidence",
         advice="positive amounts whose scatter grows with their size",
         page="likelihoods",
+        candidates=(Member("gamma", 120, "N D^2 an iteration", target="positive", usual_rows=1e5),),
     )
 
     def _likelihood(self) -> likelihoods.Gamma:

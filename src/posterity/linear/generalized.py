@@ -9,14 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import copies, designs, distributions, likelihoods, linear, models, validation
+from posterity import (
+    copies,
+    designs,
+    distributions,
+    likelihoods,
+    linear,
+    models,
+    page_forms,
+    validation,
+)
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import can_average, check_hyperparameters
 from posterity.models.regressor import DISTRIBUTION
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -137,6 +147,16 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
         f = self._latent(X)
         return distributions.Normal(f.mean[:, 0], np.sqrt(f.variance[:, 0]))
 
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        posterior = page_forms.find_form(self.posterior_)
+        latent = page_forms.form_weights(self.coef_, self.intercept_, posterior)
+        space, each = self._page_columns(), self.likelihoods_ or ((self.likelihood_, 1.0),)
+        forms = [
+            page_forms.form_linear(space, latent, page_forms.find_form(one)) for one, _ in each
+        ]
+        return page_forms.form_mixture(forms, [weight for _, weight in each])
+
     def _weight_posterior(self) -> WeightedPosterior:
         return self.posterior_
 
@@ -226,6 +246,28 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         inference="variational or Laplace, by evidence",
         advice="counts of events, or another likelihood",
         page="likelihoods",
+        candidates=(
+            Member(
+                "poisson",
+                130,
+                "N D^2 an iteration",
+                {"likelihood": likelihoods.Poisson()},
+                likelihood="Poisson: counts",
+                advice="counts of events",
+                target="counts",
+                usual_rows=1e7,
+                on_dask=True,
+            ),
+            Member(
+                "negative-binomial",
+                140,
+                "N D^2 an iteration",
+                {"likelihood": likelihoods.NegativeBinomial()},
+                likelihood="negative binomial: counts",
+                advice="counts that vary more than Poisson's",
+                target="counts",
+            ),
+        ),
     )
 
     def _likelihood(self) -> likelihoods.Likelihood:

@@ -9,7 +9,7 @@ from posterity.inference.conjugate import refine_least_squares
 from posterity.linear.flat import FlatModel
 from posterity.linear.linear_model import FeatureRows
 from posterity.linear.streamed_model import StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 
 _EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last few digits
 _SMALL = 50_000  # entries up to which these are worth their cost
@@ -64,6 +64,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         inference="closed form",
         advice="many more rows than columns, or a textbook least-squares fit",
         page="regression",
+        candidates=(Member("least-squares", 20, "N D^2", on_dask=True),),
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:

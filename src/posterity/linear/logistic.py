@@ -18,7 +18,7 @@ from posterity.inference.weights import (
     maximise_likelihood,
 )
 from posterity.linear.weight_classifier import StreamedClassifier, check_choice
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 
 PREDICTIVES = ("plug_in", "averaged")
 _SEPARABLE = (
@@ -102,6 +102,7 @@ class LogisticRegression(StreamedClassifier):
         inference="Newton",
         advice="many more rows than columns, or a textbook maximum-likelihood fit",
         page="classification",
+        candidates=(Member("logistic", 20, "N D^2 C^2 an iteration", on_dask=True),),
     )
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, linear, models
+from posterity import arrays, designs, distributions, linear, models, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
@@ -24,6 +24,7 @@ from posterity.inference.conjugate import (
 from posterity.inference.posterior import WeightedPosterior
 from posterity.linear.linear_model import LinearModel
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -127,6 +128,11 @@ class PosteriorModel(linear.WeightedModel, LinearModel):
         coef, intercept = self._posterior().sample(n_samples, arrays.generator(random_state))
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self._page_coef(), self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
 
     def _weight_posterior(self) -> WeightedPosterior:
         return self._posterior()

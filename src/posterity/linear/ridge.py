@@ -17,8 +17,9 @@ from posterity.inference.conjugate import (
 )
 from posterity.linear.posterior_model import PosteriorModel
 from posterity.linear.streamed_model import StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.hyperparameters import check_hyperparameters
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -77,6 +78,7 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         inference="closed form",
         advice="the penalty is known",
         page="regression",
+        candidates=(Member("ridge", 30, "N D^2", on_dask=True),),
     )
 
     @property
@@ -87,6 +89,13 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     def has_ones(self) -> bool:
         """Whether the intercept is a weight like others, that of a last column of ones."""
         return self.fit_intercept and self.penalize_intercept
+
+    def _page_columns(self) -> Form:
+        columns = super()._page_columns()
+        return {"kind": "with_ones", "of": columns} if self.has_ones else columns
+
+    def _page_coef(self) -> Array:
+        return np.append(self.coef_, 0.0)[None] if self.has_ones else super()._page_coef()
 
     def _design_of(self, Z: Array) -> Array:
         return np.column_stack([Z, np.ones(len(Z))]) if self.has_ones else Z

@@ -10,7 +10,7 @@ from posterity.constructors import declare_parameters
 from posterity.designs import Design
 from posterity.likelihoods import student_t
 from posterity.linear.generalized import LikelihoodRegressor
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 
 
 @declare_parameters
@@ -76,6 +76,7 @@ class RobustRegression(LikelihoodRegressor):
         inference="Laplace, by evidence",
         advice="some targets are outliers",
         page="likelihoods",
+        candidates=(Member("robust", 110, "N D^2 an iteration", usual_rows=1e5),),
     )
 
     def _likelihood(self) -> likelihoods.StudentT:

@@ -1,4 +1,13 @@
-from posterity.models.card import ModelCard
+from posterity.models.card import (
+    MOST_KERNEL_ROWS,
+    MOST_PAIR_COLUMNS,
+    Member,
+    ModelCard,
+    Role,
+    Size,
+    Target,
+    View,
+)
 from posterity.models.classifier import Classifier
 from posterity.models.column_moments import ColumnMoments
 from posterity.models.exposure import add_exposure, attach_exposure, refuse_exposure, require_counts
@@ -46,6 +55,8 @@ from posterity.models.training import Training, check_known_noise, check_noise, 
 from posterity.models.wrapped import predict_dist
 
 __all__ = [
+    "MOST_KERNEL_ROWS",
+    "MOST_PAIR_COLUMNS",
     "ArrayAnswer",
     "Classifier",
     "ColumnMoments",
@@ -54,13 +65,18 @@ __all__ = [
     "FittedAttribute",
     "KernelFrame",
     "KernelModel",
+    "Member",
     "ModelCard",
     "PartitionQuestion",
     "Refusal",
     "Regressor",
+    "Role",
+    "Size",
     "Source",
     "StreamedRows",
+    "Target",
     "Training",
+    "View",
     "add_exposure",
     "answer_lazily",
     "attach_exposure",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from posterity import distributions
+from posterity import distributions, page_forms
 from posterity.arrays import Array
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior
 from posterity.inference.conjugate.variance_points import VariancePoints
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.page_forms import Form
 
 _ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
 
@@ -144,6 +146,20 @@ class AveragedPosterior:
             offset_variance=np.repeat(p.offset_variance, G),
         )
         return WeightPosterior(repeated, self.noise_variance.ravel(), self.prior_variance.ravel())
+
+    def page_regression(self, columns: Form, coef: Any, intercept: Any, noise: float) -> Form:
+        """Return the form of a regression, with a latent value of its own for each point."""
+        del coef, intercept
+        at, nu = self.points, self.degrees_of_freedom
+        own = np.full_like(at.noise_variance, noise) if self.is_noise_known else at.noise_variance
+        answer = {
+            "kind": "average",
+            "freedom": nu if np.isfinite(nu) else None,
+            "noise": own.ravel().tolist(),
+            "weights": np.exp(self.log_weights).ravel().tolist(),
+        }
+        latent = page_forms.form_weights(at.coef.T, at.intercept, at.page_form())
+        return page_forms.form_linear(columns, latent, answer)
 
     def _posterior_at(self, g: int) -> WeightPosterior:
         """The posterior at one point."""

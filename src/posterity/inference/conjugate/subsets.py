@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
 
-from posterity import designs, distributions
+from posterity import designs, distributions, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import is_worthwhile
 from posterity.inference.conjugate.averaged import AveragedPosterior
@@ -21,6 +21,7 @@ from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior,
 from posterity.inference.conjugate.variance_points import VariancePoints, find_variance_points
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
+from posterity.page_forms import Form
 
 _N_POINTS = 3  # of the variances of a subset: subsets differ by more than these
 _FEWEST_ROWS = 4  # with which predictions that are averaged have a variance
@@ -106,6 +107,11 @@ class SubsetAverage:
             own = chosen == i
             coef[own], intercept[own] = self.parts[i].sample(int(np.sum(own)), rng)
         return coef, intercept
+
+    def page_regression(self, columns: Form, coef: Any, intercept: Any, noise: float) -> Form:
+        """Return the form of a regression that is averaged over the subsets."""
+        forms = [part.page_regression(columns, coef, intercept, noise) for part in self.parts]
+        return page_forms.form_mixture(forms, np.exp(self.log_weights).tolist())
 
     def _average(self, values: list[Array]) -> Array:
         return np.tensordot(np.exp(self.log_weights), np.stack(values), axes=1)
