@@ -38,7 +38,6 @@ class SitePosterior:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the latent function at the rows of X.  [GPML 3.21, 3.24]"""
-
         mean, variance = predict_rows(self, self.kernel, self.alpha, X)
         return LatentMarginals(self.shift + mean[:, None], variance[:, None])
 
@@ -53,7 +52,33 @@ class SitePosterior:
         """Return the process before it saw its rows; its kernel includes the offset."""
         return ProcessPrior(self.kernel, np.array([self.shift]), np.zeros(1))
 
-<<<<<<< HEAD
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function.
+
+        A process of many rows is approximated by few, with an error that is small beside the noise.
+        """
+        return condensed.form_exact_process(self, noise_variance)
+
+    def form_all_rows(self) -> Form:
+        """Return the form with the covariances of all rows."""
+        weights, shift = self.mean_weights()
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.sites.L),
+            "roots": self.sites.s,
+            "back": list(self.sites.T.T),
+            "mean": {"of": "covariances", "weights": weights, "shift": shift},
+        }
+
+    def mean_weights(self) -> tuple[Array, float]:
+        """Return the weights of the rows' covariances in the mean, and the constant added to it."""
+        return self.alpha, float(self.shift)
+
+    def reduction_matrix(self, k: Array) -> Array:
+        """Return the covariance (M, M) that the sites take away, given covariances k (N, M)."""
+        return self.sites.reduction_matrix(k)
+
 
 class SitedRows(Protocol):
     """Rows and the sites that stand for their observations."""
@@ -84,38 +109,3 @@ def predict_rows(
     size = _QUERY_VALUES // len(alpha) if kernel.takes_vectors else kernels.rows.count_rows(X)
     means, variances = zip(*kernel_blocks.map_pieces(predict, kernel, X, max(1, size)), strict=True)
     return np.concatenate(means), np.concatenate(variances)
-=======
-    def page_form(self, noise_variance: float) -> Form:
-        """Return the form from which a page computes mean and variance of the function.
-
-        A process of many rows is approximated by few, with an error that is small beside the noise.
-        """
-        return condensed.form_exact_process(self, noise_variance)
-
-    def form_all_rows(self) -> Form:
-        """Return the form with the covariances of all rows."""
-        weights, shift = self.mean_weights()
-        return {
-            **self.kernel.form_columns(self.X),
-            "kind": "process",
-            "lower": page_forms.flatten_triangle(self.sites.L),
-            "roots": self.sites.s,
-            "back": list(self.sites.T.T),
-            "mean": {"of": "covariances", "weights": weights, "shift": shift},
-        }
-
-    def mean_weights(self) -> tuple[Array, float]:
-        """Return the weights of the rows' covariances in the mean, and the constant added to it."""
-        return self.alpha, float(self.shift)
-
-    def reduction_matrix(self, k: Array) -> Array:
-        """Return the covariance (M, M) that the sites take away, given covariances k (N, M)."""
-        return self.sites.reduction_matrix(k)
-
-    @functools.cached_property
-    def _loss(self) -> float:
-        """By what factor the conditioning of the factor makes the round-off of variances larger."""
-        pivots = np.diagonal(self.sites.L)
-        ratio = float(np.max(pivots) / np.min(pivots))
-        return max(1.0, _ROUND_OFF * len(self.alpha) * ratio**2)
->>>>>>> main
