@@ -26,7 +26,9 @@ _FLAT = 0.1  # of the least gain, for e times a parameter: there is nothing left
 _LONGEST = 2.0  # step, in log parameters: a factor of seven
 _FEW_ROWS = 500
 _GROWTH = 8
-_MANY_ROWS = 2000  # from which a step is expensive, and more is asked of it
+_MUCH_WORK = 2000.0  # rows times parameters, from which more is asked of a step
+_MOST_GAIN = 0.2  # nats that are asked of a step at most: half a nat is one deviation
+_RACE = 10  # iterations on all rows, after which of two climbs the better goes on alone
 _COARSE = 100.0  # times as much gain is asked for while there are more rows to come
 _PROBES = 20  # iterations from each of several starts
 _SAME = 0.1  # nats: climbs that end closer than this are at one maximum
@@ -185,17 +187,32 @@ def maximise_evidence(
     for stage in stages:
         n = stage.n_rows
         gain = least_gain if stage is problem else _COARSE * LEAST_GAIN
-        gain *= max(1.0, n / _MANY_ROWS) ** 2
-        climb = functools.partial(
-            _climb, stage, max_iter=max_iter, gain=gain, grown=n / n_before, announce=announce
-        )
+        costly = least_gain * (n * len(best.x) / _MUCH_WORK) ** 2
+        gain = max(gain, min(costly, _MOST_GAIN))
+        climb = functools.partial(_climb, stage, gain=gain, announce=announce)
+        if own is not None and stage is problem and len(stages) > 1:
+            best = _race(climb, best, own, min(_RACE, max_iter), n / n_before)
+            own, n_before = None, n
         if stage is problem or not best.converged or stage is not stages[0]:
-            best = climb(best)  # else its probe has climbed it
+            best = climb(best, max_iter=max_iter, grown=n / n_before)  # else climbed as a probe
         if own is not None:
-            own = climb(own, probing=True, ceiling=best.value + _BEHIND)
+            ceiling = best.value + _BEHIND
+            own = climb(own, max_iter=max_iter, grown=n / n_before, probing=True, ceiling=ceiling)
             best, own = _rank(best, own)
         n_before = n
     return problem.describe(best, -np.array([probe.value for probe in probes]))
+
+
+def _race(
+    climb: Callable[..., optimize.Optimum],
+    best: optimize.Optimum,
+    own: optimize.Optimum,
+    max_iter: int,
+    grown: float,
+) -> optimize.Optimum:
+    """The better of two climbs after a few steps on all rows, each of which takes long."""
+    ends = [climb(c, max_iter=max_iter, grown=grown, probing=True) for c in (best, own)]
+    return min(ends, key=lambda end: end.value)
 
 
 def _rank(

@@ -65,7 +65,7 @@ class Stationary(Kernel):
         return Tangent(
             K,
             lambda G: self._collect_gradients(
-                length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0])
+                length_scale=lambda: self._sum_for_lengths(sum_squares(A, B, slope, G))
             ),
             lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
             both,
@@ -122,6 +122,16 @@ def squares_and_movement(
     first, second, total = V[:, :d], V[:, d : 2 * d], V[:, 2 * d :]
     squares = xp.sum(total * (a * a) + second - 2.0 * (a * first), axis=0)
     return to_numpy(squares), 2.0 * (total * a - first)
+
+
+def sum_squares(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) -> Array:
+    """sum_nm W_nm (a_nd - b_md)^2 of each column d, W = S G."""
+    xp = namespace(A, B, S, G)
+    centre = xp.mean(B, axis=0)
+    a, b = A - centre, B - centre
+    across, rows, columns = products.weighted_sums(S, G, b, hollow=A is B)
+    squares = rows @ (a * a) + columns @ (b * b) - 2.0 * xp.sum(a * across, axis=0)
+    return to_numpy(squares)
 
 
 class RBF(Stationary):
@@ -252,7 +262,7 @@ class RationalQuadratic(Stationary):
         return Tangent(
             K,
             lambda G: self._collect_gradients(
-                length_scale=lambda: self._sum_for_lengths(squares_and_movement(A, B, slope, G)[0]),
+                length_scale=lambda: self._sum_for_lengths(sum_squares(A, B, slope, G)),
                 shape=lambda: self._shape_gradient(R, K * G),
             ),
             lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),

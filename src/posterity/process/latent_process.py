@@ -40,7 +40,8 @@ from posterity.process.latent_fit import LatentFit, check_host
 from posterity.process.partitioned_training import Rows
 
 INFERENCES = ("auto", "laplace", "propagation", "variational")
-_SWEPT = 1e11  # classes times the cube of the rows
+_SWEPT_ROWS = 3000  # up to which a posterior of several classes is found by sweeps
+_SEARCHED = 1e9  # classes times the cube of the rows on which their parameters are learned
 _FIRST_ROWS = 250, 500  # on which searches begin: each of their steps finds a mode
 _LEAST_GAIN = 1e-4  # nats, of steps of which each takes long: a hundredth of a deviation
 _LEARNING_ROWS = 1000  # at least, where points carry the function
@@ -183,7 +184,8 @@ class LatentProcess:
         posterior = self._choose_engines[1]
         if self.inference == "auto" and self._is_of_classes:
             if isinstance(likelihood, likelihoods.Coupled):
-                posterior = NearestSoftmaxPosterior if _is_affordable(targets) else posterior
+                few = targets.n_rows <= _SWEPT_ROWS
+                posterior = NearestSoftmaxPosterior if few else posterior
             elif _is_repeatable(training):
                 single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
@@ -229,6 +231,8 @@ class LatentProcess:
             n = self.learning_rows
         elif self.inducing_points is not None:
             n = max(_LEARNING_ROWS, _count_points(self.inducing_points))
+        elif isinstance(self.likelihood, likelihoods.Coupled):
+            n = int(np.cbrt(_SEARCHED / len(problem.targets.shift)))
         return (
             problem
             if n >= problem.n_rows
@@ -299,11 +303,6 @@ def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
     likelihood.check(y.reshape(-1))
     if model.noise_variance is not None or known_noise is not None:
         raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
-
-
-def _is_affordable(targets: LatentTargets) -> bool:
-    """Whether some dozen sweeps over the matrices of all classes take minutes at most."""
-    return len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT
 
 
 def _is_repeatable(training: Training) -> bool:

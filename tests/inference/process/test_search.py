@@ -249,7 +249,7 @@ def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
         return best
 
     monkeypatch.setattr(evidence_search, "_FEW_ROWS", 10)
-    monkeypatch.setattr(evidence_search, "_MANY_ROWS", 20)
+    monkeypatch.setattr(evidence_search, "_MUCH_WORK", 20.0)
     monkeypatch.setattr(optimize, "minimise_bfgs", watched)
     asked = problem()
     n = asked.observations.n_rows
@@ -259,7 +259,9 @@ def test_a_stage_begins_with_the_curvature_of_the_one_before(monkeypatch):
     assert first is None
     np.testing.assert_allclose(second, learned * 10 / n)
     assert coarse_gain == pytest.approx(100.0 * evidence_search.LEAST_GAIN)
-    assert gain == pytest.approx(evidence_search.LEAST_GAIN * (n / 20) ** 2)
+    work = n * len(asked.start) / 20.0
+    assert work > 1.0
+    assert gain == pytest.approx(evidence_search.LEAST_GAIN * work**2)
 
 
 def test_a_function_of_one_fast_column_among_many_is_found():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -39,18 +38,8 @@ class SitePosterior:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the latent function at the rows of X.  [GPML 3.21, 3.24]"""
-
-        def predict(x: Any) -> tuple[Array, Array]:
-            k, prior = kernel_blocks.fill_between(self.kernel, self.X, x), self.kernel.diag(x)
-            left = prior - self.sites.reduction(k)
-            mean = self.shift + k.T @ self.alpha
-            return mean, linalg.nonnegative(left, prior * self._loss)
-
-        n = kernels.rows.count_rows(X)
-        size = _QUERY_VALUES // len(self.alpha) if self.kernel.takes_vectors else n
-        answers = kernel_blocks.map_pieces(predict, self.kernel, X, max(1, size))
-        mean, variance = (np.concatenate(part) for part in zip(*answers, strict=True))
-        return LatentMarginals(mean[:, None], variance[:, None])
+        mean, variance = predict_rows(self, self.kernel, self.alpha, X)
+        return LatentMarginals(self.shift + mean[:, None], variance[:, None])
 
     def joint(self, X: Any) -> LatentJoint:
         """Return the distribution of the latent function over all rows of X."""
@@ -90,9 +79,33 @@ class SitePosterior:
         """Return the covariance (M, M) that the sites take away, given covariances k (N, M)."""
         return self.sites.reduction_matrix(k)
 
-    @functools.cached_property
-    def _loss(self) -> float:
-        """By what factor the conditioning of the factor makes the round-off of variances larger."""
-        pivots = np.diagonal(self.sites.L)
-        ratio = float(np.max(pivots) / np.min(pivots))
-        return max(1.0, _ROUND_OFF * len(self.alpha) * ratio**2)
+
+class SitedRows(Protocol):
+    """Rows and the sites that stand for their observations."""
+
+    @property
+    def X(self) -> Any:
+        """The rows that were observed."""
+
+    @property
+    def sites(self) -> Sites:
+        """The sites of these rows."""
+
+
+def predict_rows(
+    told: SitedRows, kernel: kernels.Kernel, alpha: Array, X: Any
+) -> tuple[Array, Array]:
+    """Means k^T alpha, (n,) or (n, C), and variances (n,) at the rows of X.  [GPML 3.21, 3.24]"""
+    pivots = np.diagonal(told.sites.L)
+    ratio = float(np.max(pivots) / np.min(pivots))
+    # Conditioning of the factor makes the round-off of variances larger.
+    loss = max(1.0, _ROUND_OFF * len(alpha) * ratio**2)
+
+    def predict(x: Any) -> tuple[Array, Array]:
+        k, prior = kernel_blocks.fill_between(kernel, told.X, x), kernel.diag(x)
+        left = prior - told.sites.reduction(k)
+        return k.T @ alpha, linalg.nonnegative(left, prior * loss)
+
+    size = _QUERY_VALUES // len(alpha) if kernel.takes_vectors else kernels.rows.count_rows(X)
+    means, variances = zip(*kernel_blocks.map_pieces(predict, kernel, X, max(1, size)), strict=True)
+    return np.concatenate(means), np.concatenate(variances)

@@ -100,8 +100,8 @@ class Sites:
         return replace(self, T=T, log_determinant=log_det, few=few, few_variances=np.diagonal(S))
 
     def apply(self, v: Array) -> Array:
-        """Return the product R v."""
-        through = self.s * linalg.solve_cholesky(self.L, self.s * v)
+        """Return the product R v, for v (N,) or (N, C)."""
+        through = (self.s * linalg.solve_cholesky(self.L, (self.s * v.T).T).T).T
         return through - self.T @ (self.T.T @ v) if self.few.size else through
 
     def reduction(self, k: Array) -> Array:

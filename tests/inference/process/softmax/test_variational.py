@@ -70,7 +70,7 @@ def test_at_the_end_the_mean_is_the_kernel_times_the_average_slope(offset):
     mean, covariance = with_covariance(posterior.latent(X))
     _, d1, _, _ = THREE.expected_value_and_slope(y, mean, covariance)
     np.testing.assert_allclose(posterior.b, d1, atol=0.02)
-    prior = kernel(X)[:, :, None] + targets.offset_variance
+    prior = kernel(X)[:, :, None] + np.mean(targets.offset_variance)
     np.testing.assert_allclose(
         mean, targets.shift + np.einsum("nmc,mc->nc", prior, posterior.b), atol=1e-6
     )
@@ -82,11 +82,7 @@ def test_its_bound_is_that_of_dense_algebra():
     posterior = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets)
     N, C = 12, 3
     mean, _ = with_covariance(posterior.latent(X))
-    D = posterior.D.T
-    W = np.zeros((N * C, N * C))
-    for n in range(N):
-        part = slice(n * C, n * C + C)
-        W[part, part] = np.diag(D[n]) - np.outer(D[n], D[n]) / D[n].sum()
+    W = np.kron(np.diag(posterior.sites.s**2), np.eye(C) - 1.0 / C)
     prior = np.kron(kernel(X) + 1e-9 * np.eye(N), np.eye(C))
     S = np.linalg.inv(np.linalg.inv(prior) + W)
     blocks = np.stack([S[n * C : n * C + C, n * C : n * C + C] for n in range(N)])
@@ -120,7 +116,7 @@ def test_it_is_nearer_to_the_exact_posterior_than_laplace(variance):
         p = THREE.predict(*with_covariance(posterior.latent(query))).probabilities()
         errors.append(np.max(np.abs(p - exact)))
     assert posterior.log_evidence < log_evidence + 0.02
-    assert posterior.log_evidence > log_evidence - 0.5
+    assert posterior.log_evidence > log_evidence - 0.55  # one curvature for all contrasts
     assert errors[1] < 0.06
     assert errors[1] < errors[0] + 0.01
     assert variance < 10.0 or errors[1] < 0.5 * errors[0]
