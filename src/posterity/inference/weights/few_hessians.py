@@ -24,7 +24,7 @@ from posterity.inference.weights.problem import (
 
 _EPS = float(np.finfo(np.float64).eps)
 _EXPENSIVE = 2e8  # operations of a Hessian
-_MANY_WEIGHTS = 200  # from which a gradient costs a small part of what a Hessian does
+_MANY_WEIGHTS = 64  # from which a gradient costs a small part of what a Hessian does
 _STEPS = 20  # of BFGS for each Hessian: together about as expensive as the next one
 _LAST_STEPS = 4  # judged by their gradients, where rounding hides what they gain
 _NEGLIGIBLE = 0.01  # of the rounding error of the value: the Hessian need not follow such a step

@@ -51,8 +51,8 @@ class WeightNormal:
         J, mask = self.problem.shape[1], self.problem.prior.mask
         if J == 1:
             used = Z if mask is None else Z[:, mask[:, 0]]
-            V = linalg.solve_lower(self.L, used.T)
-            return np.einsum("mn,mn->n", V, V)[:, None, None]
+            V = self._whiten_rows(used)
+            return np.einsum("nm,nm->n", V, V)[:, None, None]
         S = np.empty((len(Z), J, J))
         places = None if mask is None else packed_places(mask)
         parts = [Z] * J if mask is None else [Z[:, used] for used in mask.T]
@@ -65,6 +65,12 @@ class WeightNormal:
                 S[:, j, k] = np.einsum("nm,nm->n", parts[j] @ block, parts[k])
                 S[:, k, j] = S[:, j, k]
         return S
+
+    def _whiten_rows(self, Z: Array) -> Array:
+        """Return Z L^-T; of many rows by the inverse, since products are faster than solutions."""
+        if len(Z) <= len(self.L):
+            return linalg.solve_lower(self.L, Z.T).T
+        return Z @ linalg.solve_lower(self.L, np.eye(len(self.L))).T
 
     def joint(self, Z: Array) -> LatentJoint:
         """Return the distribution of each latent value over all rows of the design."""
