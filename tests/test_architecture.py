@@ -332,7 +332,7 @@ def test_house_rules_hold():
 BAD = [
     (imports_upwards, "likelihoods/normal.py", "from posterity import inference"),
     (imports_upwards, "likelihoods/normal.py", "from posterity import linalg, priors"),
-    (imports_upwards, "likelihoods/normal.py", "import posterity.linear.least_squares as r"),
+    (imports_upwards, "likelihoods/normal.py", "import posterity.linear.regressors as r"),
     (imports_upwards, "likelihoods/normal.py", "from posterity.kernels import base"),
     (imports_upwards, "likelihoods/normal.py", "from .. import priors"),
     (imports_upwards, "likelihoods/normal.py", "from ..inference import laplace"),

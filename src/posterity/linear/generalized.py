@@ -1,4 +1,4 @@
-"""Any likelihood x normal prior x any features x Laplace: GeneralizedLinearRegression."""
+"""Any likelihood x normal prior x any features x Laplace or the nearest normal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import copies, designs, distributions, likelihoods, linear, models, validation
+from posterity import designs, distributions, likelihoods, models, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
+from posterity.likelihoods import student_t
+from posterity.linear.weighted_model import WeightedModel, record_learned
 from posterity.models import ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import can_average, check_hyperparameters
@@ -20,7 +23,7 @@ from posterity.models.regressor import DISTRIBUTION
 
 
 @declare_parameters
-class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
+class LikelihoodRegressor(WeightedModel, ExposedRegressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
@@ -70,13 +73,10 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
-        linear = self._is_linear_in_columns
-        copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
-        self._fit_features(rows, weights)
         likelihood = self._likelihood()
-        self._move_units(rows, targets, weights, likelihood)
+        columns = self._learn_columns(rows, targets, weights, likelihood)
         exposed = models.attach_exposure(likelihood, targets, exposure)
-        return self._conclude(designs.Dense(self._transform_features(rows)), exposed, weights)
+        return self._conclude(designs.Dense(columns), exposed, weights)
 
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
@@ -92,15 +92,10 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
             nearest=self._wants_nearest(likelihood),
             average=check_hyperparameters(self.hyperparameters) and can_average(likelihood),
         )
-        self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
-        self.likelihoods_ = learned.likelihoods
+        record_learned(self, learned)
+        self.likelihood_, self.likelihoods_ = learned.likelihood, learned.likelihoods
         self.coef_ = learned.coef[:, 0]
         self.intercept_ = float(learned.intercept[0]) if self.fit_intercept else 0.0
-        self.prior_variance_ = learned.prior_variance
-        self.log_evidence_ = learned.log_evidence
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.stop_reason_ = learned.optimum.stop_reason
-        self.at_bounds_ = models.report_weight_bounds(learned.optimum)
         return self
 
     def _wants_nearest(self, likelihood: likelihoods.Likelihood) -> bool:
@@ -235,3 +230,159 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
             f"likelihood={self.likelihood!r} must be a likelihood of one latent value, such as "
             "posterity.likelihoods.Poisson()."
         )
+
+
+@declare_parameters
+class GammaRegression(LikelihoodRegressor):
+    """Regression for positive targets whose scatter is in proportion to their mean.
+
+    The target is gamma-distributed, and the log of its mean is linear in the features, so that
+    effects multiply: prices, durations, amounts of rain.  [P8 Prob 8.1]
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the log of the mean is linear in. None: the columns as they are.
+    shape : float, optional
+        Of the gamma distribution: one over the squared relative deviation. None: learned by the
+        evidence.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an intercept, with a prior worth one row.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are.
+    inference : {"auto", "laplace"}, default="auto"
+        As in :class:`GeneralizedLinearRegression`.
+    hyperparameters : {"average", "maximise"}, default="average"
+        As in :class:`GeneralizedLinearRegression`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights of the log of the mean.
+    intercept_ : float
+        Posterior mean of the intercept.
+    shape_ : float
+        As learned, or as given.
+    prior_variance_, log_evidence_, posterior_, features_, likelihood_, n_iter_, stop_reason_
+        As in :class:`GeneralizedLinearRegression`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GammaRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 2.0, size=(400, 1))
+    >>> y = rng.gamma(shape=5.0, scale=np.exp(1.0 + 2.0 * X[:, 0]) / 5.0)
+    >>> model = GammaRegression().fit(X, y)
+    >>> model.coef_.round(1), round(model.shape_)
+    (array([2.]), 5)
+    """
+
+    shape: float | None = None
+    inference: str = "auto"
+
+    card = ModelCard(
+        likelihood="gamma: positive amounts",
+        prior="normal",
+        feature_space="explicit",
+        inference="variational or Laplace, by evidence",
+        advice="positive amounts whose scatter grows with their size",
+        page="likelihoods",
+    )
+
+    def _likelihood(self) -> likelihoods.Gamma:
+        return likelihoods.Gamma(self.shape)
+
+    @property
+    def shape_(self) -> float:
+        """Shape of the gamma distribution, as learned or as given."""
+        return float(self.likelihood_.shape)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+@declare_parameters
+class RobustRegression(LikelihoodRegressor):
+    """Linear regression whose noise has heavy tails, so that outliers lose their influence.
+
+    The noise is Student's t; its degrees of freedom say how many outliers there are, and are
+    learned by the evidence along with its scale and the prior variance of the weights. A target far
+    from all others is taken for an outlier, not for news about the weights.  [P8 Prob 8.2]
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in. None: the columns as they are.
+    degrees_of_freedom : float, optional
+        Of the noise; the fewer, the heavier its tails. With two or fewer the standard deviation of
+        a prediction is infinite. None: learned by the evidence.
+    min_degrees_of_freedom : float, default=2.34
+        The fewest that are learned. With 2.34 or more the standard deviation of the noise is no
+        larger than half of its central 90 % interval. Fewer describe extreme outliers better.
+    scale : float, optional
+        Of the noise. None: learned by the evidence.
+    prior_variance : float, optional
+        Variance of each weight. None: learned by the evidence.
+    fit_intercept : bool, default=True
+        Add an intercept, with a prior worth one row.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are.
+    hyperparameters : {"average", "maximise"}, default="average"
+        As in :class:`GeneralizedLinearRegression`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights, in the units of the data.
+    intercept_ : float
+        Posterior mean of the intercept.
+    degrees_of_freedom_, scale_ : float
+        Of the noise, as learned or as given.
+    prior_variance_, log_evidence_, posterior_, features_, likelihood_, n_iter_, stop_reason_
+        As in :class:`GeneralizedLinearRegression`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RobustRegression
+    >>> X = np.linspace(0.0, 1.0, 40)[:, None]
+    >>> y = 2.0 * X[:, 0] + 0.05 * np.random.default_rng(0).normal(size=40)
+    >>> y[[3, 30]] = 50.0
+    >>> RobustRegression().fit(X, y).coef_.round(1)
+    array([2.])
+    """
+
+    degrees_of_freedom: float | None = None
+    min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM
+    scale: float | None = None
+
+    card = ModelCard(
+        likelihood="Student-t: outliers",
+        prior="normal",
+        feature_space="explicit",
+        inference="Laplace, by evidence",
+        advice="some targets are outliers",
+        page="likelihoods",
+    )
+
+    def _likelihood(self) -> likelihoods.StudentT:
+        return likelihoods.StudentT(
+            self.scale, self.degrees_of_freedom, self.min_degrees_of_freedom
+        )
+
+    @property
+    def scale_(self) -> float:
+        """Scale of the noise, as learned or as given."""
+        return float(self.likelihood_.scale)
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """Degrees of freedom of the noise, as learned or as given."""
+        return float(self.likelihood_.degrees_of_freedom)

@@ -11,9 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from posterity import arrays, callers, designs, distributions, models, optimize, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.linear.linear_model import FeatureRows
 from posterity.linear.penalized import MinkowskiFit, minimise_penalized, minimise_penalized_squares
-from posterity.linear.streamed_model import StreamedLinearModel
+from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
 from posterity.models import ModelCard
 
 _AT_ONCE = "Rows come bit by bit only at loss_power=2, whose statistics merge: fit all at once."

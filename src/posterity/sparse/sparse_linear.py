@@ -21,9 +21,8 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.weights import count_targets
-from posterity.linear.linear_model import FeatureRows, LinearModel
-from posterity.linear.posterior_model import PosteriorModel
-from posterity.linear.streamed_model import StreamedLinearModel
+from posterity.linear.predictions import PosteriorModel
+from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
 from posterity.models import ModelCard
 from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import check_hyperparameters

@@ -23,7 +23,7 @@ from posterity.inference.conjugate.kernel_ridge import (
     reduce_kernel,
     solve_kernel_ridge,
 )
-from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
+from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.ridge_path import LeaveOneOutPath, choose_penalty
 from posterity.inference.conjugate.subsets import (
     ColumnSubsets,
@@ -46,6 +46,7 @@ __all__ = [
     "KernelRidgeFit",
     "LeaveOneOut",
     "LeaveOneOutPath",
+    "LinearProblem",
     "SubsetAverage",
     "WeightPosterior",
     "apply_rule_of_succession",

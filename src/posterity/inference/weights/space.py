@@ -74,6 +74,12 @@ class WeightSpace:
         )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
 
+    def expand(self, basis: Array) -> WeightSpace:
+        """Return the same directions of N weights, of which the columns are combinations (N, M)."""
+        assert self.V is not None  # of columns that are not scaled
+        ones = np.ones(len(basis))
+        return replace(self, V=basis @ self.V, center=basis @ self.center, scale=ones)
+
     def compute_mean_square(self, weights: Array | None) -> float:
         """Mean square of a coordinate over rows in memory: the geometric mean over directions.
 

@@ -9,7 +9,7 @@ import numpy as np
 from posterity import linear, local, process, sparse, trees
 from posterity.arrays import Array
 from posterity.inference.conjugate import AveragedPosterior, SubsetAverage
-from posterity.linear import flat, generalized, posterior_model
+from posterity.linear import generalized, predictions
 from posterity.report.what_if import answers, columns, latents
 from posterity.report.what_if import trees as tree_forms
 from posterity.report.what_if.forms import (
@@ -24,7 +24,7 @@ from posterity.trees.estimators import forest_regressor
 
 
 @pack_estimator.register
-def _pack_posterior_model(model: posterior_model.PosteriorModel) -> Json:
+def _pack_posterior_model(model: predictions.PosteriorModel) -> Json:
     return _pack_conjugate(model, columns.pack_features(model.features_), model.coef_)
 
 
@@ -43,7 +43,7 @@ def _pack_sparse_linear_regression(model: sparse.SparseLinearRegression) -> Json
 
 
 @pack_estimator.register
-def _pack_flat_model(model: flat.FlatModel) -> Json:
+def _pack_flat_model(model: predictions.FlatModel) -> Json:
     return _pack_least_squares(model, columns.pack_features(model.features_), model.coef_)
 
 
