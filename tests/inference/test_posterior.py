@@ -12,8 +12,7 @@ import posterity as pt
 from posterity import inference, kernels, likelihoods
 from posterity.inference import posterior as protocol
 from posterity.inference.averaging import PosteriorMixture
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.process import (
     CondensedPosterior,
     ProcessPosterior,

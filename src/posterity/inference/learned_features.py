@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity import features, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import restarts
+from posterity.inference import minima
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def fit_learned_features(
     )
     starts = [problem.draw_start(rng) for _ in range(1 + units.n_restarts)]
     with linalg.threads.limit_threads(len(y)):
-        best, ends = restarts.minimise_with_restarts(
+        best, ends = minima.minimise_with_restarts(
             problem, starts, max_iter=max_iter, n_jobs=n_jobs
         )
     theta, W = problem.split(best.x)

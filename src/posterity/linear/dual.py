@@ -91,7 +91,7 @@ class DualModel(WeightedModel):
         factors = columns.scale**-2.0
         return kernels.Linear(tuple(map(float, factors)))
 
-    def _find_factor(self) -> Array | None:
+    def _find_factor(self) -> Any:
         """Return what a linear kernel multiplies columns by; None where the kernel is another."""
         kernel = self.kernel_columns_.kernel_
         if isinstance(kernel, kernels.Linear):

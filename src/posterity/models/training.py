@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import arrays, copies, kernels, validation
 from posterity.arrays import Array
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.likelihoods import exposed_counts
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from posterity import arrays, callers, distributions, kernels, linalg, validation
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.averaging import PosteriorMixture, split_mixture
-from posterity.inference.observed_rows import HeldRows, ObservedRows
+from posterity.inference.observations import HeldRows, ObservedRows
 from posterity.inference.posterior import LatentJoint
 from posterity.kernels.mean_prior import Slopes
 from posterity.models import exposure as exposed

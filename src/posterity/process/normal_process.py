@@ -12,7 +12,7 @@ import numpy as np
 from posterity import arrays, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.averaging import average_posteriors
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows
 from posterity.kernels import mean_prior
 from posterity.models import kernel_model
 from posterity.models.column_moments import ColumnMoments

@@ -184,12 +184,8 @@ def test_a_gram_matrix_at_the_edge_of_rounding_still_ends():
 
 def test_rounding_of_a_sweep_ends_it_only_when_the_objective_has_stopped_falling():
     Z, y = rows(correlation=0.99)
-    problem = descent.LqProblem(
-        *statistics(Z, y), np.full(6, 0.1), 1.0, np.ones(6, dtype=bool)
-    )
-    settled = descent.descend_coordinates(
-        problem, np.zeros(6), tol=-1.0, max_iter=10_000
-    )
+    problem = descent.LqProblem(*statistics(Z, y), np.full(6, 0.1), 1.0, np.ones(6, dtype=bool))
+    settled = descent.descend_coordinates(problem, np.zeros(6), tol=-1.0, max_iter=10_000)
     assert settled.converged
     exact = descent.descend_coordinates(problem, np.zeros(6), tol=1e-12, max_iter=10_000)
     np.testing.assert_allclose(settled.w, exact.w, rtol=1e-9)

@@ -20,10 +20,9 @@ from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.search import negate_evidence
 from posterity.inference.weights import laplace_search, mode, variational
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.normal import WeightNormal
+from posterity.inference.weights.normal import ScaleMixtureFit, WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
-from posterity.inference.weights.scale_mixture import ScaleMixtureFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 
 _EPS = float(np.finfo(np.float64).eps)

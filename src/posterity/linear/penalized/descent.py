@@ -1,4 +1,14 @@
-"""Coordinate descent under a penalty, and how a penalty shrinks one weight."""
+"""Coordinate descent under a penalty, and how a penalty shrinks one weight.
+
+Soft threshold at q = 1, ridge at q = 2, a jump from zero below q = 1. Written for single numbers:
+coordinate descent visits one weight at a time.
+
+Coordinate descent finds which weights are not zero; Newton's method, on those weights only, finds
+their values. Either alone is slow: the first where columns are correlated, the second where the
+signs are not yet known. Together they need tens of sweeps where plain descent needs thousands.
+
+The objective is total - 2 c.w + w.G w + penalty.|w|^q; the code works with half of it.
+"""
 
 from __future__ import annotations
 

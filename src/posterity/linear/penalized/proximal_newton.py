@@ -121,9 +121,7 @@ class _QuadraticLoss:
         problem = descent.LqProblem(
             G, c, max(total, 0.0), 0.5 * rows.penalty, rows.q, np.diagonal(G) > 0.0
         )
-        w_new = descent.descend_coordinates(
-            problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS
-        ).w
+        w_new = descent.descend_coordinates(problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS).w
         d = w_new - w
         b_step = self.rho_mean / damping - float(self.z_mean @ d)
         fall = 2.0 * self.c @ d - d @ G @ d + self.weight * self.rho_mean**2 / damping
