@@ -82,7 +82,7 @@ HARMLESS = {"norm", "vector_norm", "multi_dot", "block_diag", "diagonal"}
 HARMLESS |= {"LinAlgError", "LinAlgWarning"}
 # Classes with one subclass, and why they are two.
 EXTENDED_ONCE = {
-    "posterity.likelihoods.coupled.Coupled": "users write further coupled likelihoods",
+    "posterity.likelihoods.base.Coupled": "users write further coupled likelihoods",
     "posterity.inference.posterior.Posterior": "a protocol, and one that asks more",
     "posterity.trees.families.columns.Columns": "forests compile columns that have no levels",
     "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",

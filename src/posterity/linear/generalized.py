@@ -17,9 +17,8 @@ from posterity.inference.weights import LatentPosterior, WeightSpace, count_targ
 from posterity.likelihoods import student_t
 from posterity.linear.weighted_model import WeightedModel, record_learned
 from posterity.models import ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import can_average, check_hyperparameters
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 
 
 @declare_parameters

@@ -11,8 +11,7 @@ from posterity import copies, distributions, models, validation
 from posterity.local import Stages
 from posterity.local.stagewise_model import StagewiseModel
 from posterity.models import ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION
-from posterity.models.staged import StagedClassifier
+from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
 
 
 class StagewiseClassifier(StagewiseModel, StagedClassifier):

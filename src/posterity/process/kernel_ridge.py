@@ -22,8 +22,7 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import ModelCard
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, KernelRegressor
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
 

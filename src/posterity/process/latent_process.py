@@ -14,8 +14,8 @@ from posterity.arrays import Array
 from posterity.inference.averaging import average_posteriors
 from posterity.inference.search import LEAST_GAIN
 from posterity.models import kernel_model
+from posterity.models.fitted import SearchReport
 from posterity.models.hyperparameters import can_average
-from posterity.models.search_report import SearchReport
 from posterity.models.training import Training
 from posterity.process import (
     LaplaceEvidence,

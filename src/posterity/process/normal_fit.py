@@ -16,9 +16,8 @@ from posterity.inference.observations import HeldRows, ObservedRows
 from posterity.inference.posterior import LatentJoint
 from posterity.kernels.mean_prior import Slopes
 from posterity.models import exposure as exposed
-from posterity.models.column_moments import ColumnMoments
-from posterity.models.search_report import SearchReport
-from posterity.models.training import Training, make_query_noise
+from posterity.models.fitted import SearchReport
+from posterity.models.training import ColumnMoments, Training, make_query_noise
 from posterity.process import (
     InducingPosterior,
     ProcessPosterior,

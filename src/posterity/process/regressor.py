@@ -14,10 +14,8 @@ from posterity import arrays, distributions, kernels, linalg, models, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import FittedAttribute, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.process.latent_fit import LatentFit
 from posterity.process.latent_process import LatentProcess, check_likelihood
 from posterity.process.normal_fit import NormalFit

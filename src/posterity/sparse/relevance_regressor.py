@@ -11,9 +11,7 @@ from posterity import arrays, designs, distributions, kernels, likelihoods, mode
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.models import FittedAttribute, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,

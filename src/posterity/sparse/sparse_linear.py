@@ -24,9 +24,8 @@ from posterity.inference.weights import count_targets
 from posterity.linear.predictions import PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
 from posterity.models import ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
 from posterity.models.hyperparameters import check_hyperparameters
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,

@@ -14,8 +14,7 @@ from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.trees.boosting import number_training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS

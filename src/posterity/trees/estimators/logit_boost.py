@@ -16,8 +16,7 @@ from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION
-from posterity.models.staged import StagedClassifier
+from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
 from posterity.trees.boosting import rounds, training
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps

@@ -10,7 +10,7 @@ from support.latents import of_one
 from posterity import kernels, likelihoods
 from posterity.inference.observations import Observations
 from posterity.process.exact import ProcessPosterior
-from posterity.process.latent import normal as mixture
+from posterity.process.latent import scale_mixture as mixture
 from posterity.process.latent.targets import LatentTargets
 
 KERNEL = 1.5 * kernels.RBF(0.8)
