@@ -23,7 +23,7 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
     Examples
     --------
     >>> from posterity import doors
-    >>> names, find, _ = doors.open_door("posterity.regression")
+    >>> names, find, _ = doors.open_door("posterity.linear")
     >>> names[0], find("RidgeRegression").__module__
     ('BayesianLinearRegression', 'posterity.linear.regressors')
     """

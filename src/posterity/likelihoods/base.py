@@ -39,6 +39,12 @@ class LearnableParameters:
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _learnable: ClassVar[tuple[str, ...]] = ()
+    n_latents: int = 1  # latent values of an observation
+    is_coupled: ClassVar[bool] = False  # its latent values have an axis of their own
+    describes_classes: ClassVar[bool] = False  # which weights can separate
+    log_concave: ClassVar[bool] = True
+    depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
+    is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
 
     @property
     def names(self) -> list[str]:
@@ -155,9 +161,6 @@ class Likelihood(LearnableParameters, abc.ABC):
     A subclass is a frozen dataclass of the parameters that do not depend on a, compared by value.
     """
 
-    log_concave: ClassVar[bool] = True
-    depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
-    is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
     joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
@@ -309,6 +312,9 @@ class Coupled(LearnableParameters, abc.ABC):
     Minus the Hessian of each row is diag(u) - u u^T for a vector u of positive numbers that sum to
     one: engines use that structure, and never hold it as a matrix where they need not.
     """
+
+    is_coupled = True
+    describes_classes = True
 
     @property
     @abc.abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +34,8 @@ class Bernoulli(Likelihood):
     >>> likelihood.predict(mean=[3.0, 3.0], variance=[0.0, 25.0]).mean().round(3)
     array([0.953, 0.714])
     """
+
+    describes_classes: ClassVar[bool] = True
 
     averaging: str = "exact"
 

@@ -91,7 +91,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     --------
     >>> import pathlib, tempfile
     >>> from posterity import persistence
-    >>> from posterity.regression import RidgeRegression
+    >>> from posterity.linear import RidgeRegression
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "line.posterity"
     >>> persistence.save(RidgeRegression(2.0).fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1]), place)
     >>> said = persistence.describe(place)

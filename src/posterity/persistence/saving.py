@@ -50,7 +50,7 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
     --------
     >>> import pathlib, tempfile
     >>> from posterity import persistence
-    >>> from posterity.regression import BayesianLinearRegression
+    >>> from posterity.linear import BayesianLinearRegression
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "line.posterity"
     >>> model = BayesianLinearRegression().fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1])
     >>> persistence.save(model, place)
@@ -74,7 +74,7 @@ def compute_size(model: Any, *, classes: Sequence[Any] = ()) -> int:
     Examples
     --------
     >>> from posterity import persistence
-    >>> from posterity.regression import LinearRegression
+    >>> from posterity.linear import LinearRegression
     >>> persistence.compute_size(LinearRegression()) < 2000
     True
     """
