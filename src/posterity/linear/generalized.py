@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import can_average, check_hyperparameters
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
 from posterity.likelihoods import student_t
 from posterity.linear.weighted_model import WeightedModel, record_learned
 from posterity.models import ModelCard
-from posterity.models.hyperparameters import can_average, check_hyperparameters
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 
 

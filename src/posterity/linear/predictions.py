@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs, distributions, models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.conjugate import (
     AveragedPosterior,
     ConjugatePosterior,
@@ -24,7 +25,6 @@ from posterity.inference.conjugate import (
 from posterity.inference.posterior import WeightedPosterior
 from posterity.linear.statistics_model import FeatureRows, LinearModel
 from posterity.linear.weighted_model import WeightedModel
-from posterity.models.hyperparameters import check_hyperparameters
 
 
 @declare_parameters

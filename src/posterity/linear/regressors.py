@@ -8,6 +8,7 @@ from posterity import designs, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.conjugate import (
     WeightPosterior,
     average_points,
@@ -19,7 +20,6 @@ from posterity.inference.conjugate import (
 from posterity.linear.predictions import FlatModel, PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
 from posterity.models import ModelCard
-from posterity.models.hyperparameters import check_hyperparameters
 
 
 @declare_parameters

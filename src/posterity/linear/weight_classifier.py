@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from posterity import designs, distributions, likelihoods, models, validation
 from posterity.arrays import Array
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
 from posterity.linear.weighted_model import WeightedModel, record_learned
@@ -21,7 +22,6 @@ from posterity.models.classifier import (
     Classifier,
     encode_classes,
 )
-from posterity.models.hyperparameters import check_hyperparameters
 
 SHARING = ("shared", "per_class")
 """What classes do with the columns of a sparse model."""

@@ -1,6 +1,11 @@
+from posterity.likelihoods.exposed_counts import (
+    add_exposure,
+    attach_exposure,
+    refuse_exposure,
+    require_counts,
+)
 from posterity.models.card import ModelCard
 from posterity.models.classifier import Classifier
-from posterity.models.exposure import add_exposure, attach_exposure, refuse_exposure, require_counts
 from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import (
     FittedAttribute,

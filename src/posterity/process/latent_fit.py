@@ -13,7 +13,7 @@ from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.kernels.mean_prior import Slopes
-from posterity.models import exposure as exposed
+from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import SearchReport, find_center
 from posterity.process import (
     LaplacePosterior,

@@ -15,7 +15,7 @@ from posterity.inference.averaging import PosteriorMixture, split_mixture
 from posterity.inference.observations import HeldRows, ObservedRows
 from posterity.inference.posterior import LatentJoint
 from posterity.kernels.mean_prior import Slopes
-from posterity.models import exposure as exposed
+from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import SearchReport
 from posterity.models.training import ColumnMoments, Training, make_query_noise
 from posterity.process import (

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, linalg, models, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.models import FittedAttribute, ModelCard
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.process.latent_fit import LatentFit
 from posterity.process.latent_process import LatentProcess, check_likelihood

@@ -11,6 +11,7 @@ import numpy as np
 
 from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
 from posterity.constructors import declare_parameters
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.linear.weight_classifier import SHARING, check_choice
 from posterity.models import ModelCard, classes
@@ -20,7 +21,6 @@ from posterity.models.classifier import (
     Classifier,
     encode_classes,
 )
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,

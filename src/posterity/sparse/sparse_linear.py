@@ -19,12 +19,12 @@ from posterity import (
 )
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.weights import count_targets
 from posterity.linear.predictions import PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
 from posterity.models import ModelCard
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.sparse import (
     ColumnEngine,

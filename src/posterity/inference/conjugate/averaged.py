@@ -19,7 +19,7 @@ from posterity.arrays import Array
 from posterity.inference.averaging import is_worthwhile
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.variances import VariancePoints, find_variance_points
-from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.posterior import LatentJoint, LatentMarginals, mix_joints, mix_marginals
 from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
 
 _ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
@@ -261,10 +261,7 @@ class SubsetAverage:
     def latent(self, Z: Array) -> LatentMarginals:
         """Return means and variances of the K noise-free functions at the queries."""
         found = [part.latent(Z) for part in self.parts]
-        mean = self._average([f.mean for f in found])
-        return LatentMarginals(
-            mean, self._average([f.variance + (f.mean - mean) ** 2 for f in found])
-        )
+        return mix_marginals(found, np.exp(self.log_weights))
 
     def predict(
         self, Z: Array, noise_variance: Array | None, outputs: tuple[int, ...]
@@ -282,12 +279,7 @@ class SubsetAverage:
     def combine(self, A: Array, b: Array) -> LatentJoint:
         """Return mean and covariance of A (n, M) times the weights plus b (n,) times the offset."""
         found = [part.combine(A, b) for part in self.parts]
-        mean = self._average([f.mean for f in found])
-        apart = [(f.mean - mean).T for f in found]  # (K, n)
-        second = [
-            f.covariance + d[:, :, None] * d[:, None, :] for f, d in zip(found, apart, strict=True)
-        ]
-        return LatentJoint(mean, self._average(second))
+        return mix_joints(found, np.exp(self.log_weights))
 
     def before_rows(self) -> WeightPosterior:
         """Return the prior of weights and offset, at the variances of the largest evidence."""
