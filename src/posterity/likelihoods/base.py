@@ -39,12 +39,16 @@ class LearnableParameters:
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _learnable: ClassVar[tuple[str, ...]] = ()
-    n_latents: int = 1  # latent values of an observation
     is_coupled: ClassVar[bool] = False  # its latent values have an axis of their own
     describes_classes: ClassVar[bool] = False  # which weights can separate
     log_concave: ClassVar[bool] = True
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
+
+    @property
+    def n_latents(self) -> int:
+        """The number of latent values of an observation."""
+        return 1
 
     @property
     def names(self) -> list[str]:
