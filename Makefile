@@ -18,7 +18,7 @@ COMPILE := import posterity; from posterity.cli import demo; table, target = dem
 posterity.compare(table[:60], target, models=["boosted-trees", "sparse"], folds=2)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-machines check environment lint types bench figures family docs clean
+.PHONY: help run test test-all test-machines check environment lint types bench figures family docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,8 +47,13 @@ $(VENV)/.docs: pyproject.toml | $(BIN)/python
 run: $(VENV)/.run ## Compare the family on a table that comes with it, and write a report
 	@$(BIN)/python -c '$(COMPILE)' >/dev/null 2>&1 & $(BIN)/posterity demo
 
-test: $(VENV)/.dev ## Run every test and every example in a docstring
-	$(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(FOLDERS)
+PYTEST := $(ONE_THREAD) $(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=15
+
+test: $(VENV)/.dev ## Run what a change must pass, and every example in a docstring
+	$(PYTEST) $(FOLDERS)
+
+test-all: $(VENV)/.dev ## Run every test: all cases, all draws, the benchmarks, lost workers
+	$(PYTEST) --full $(FOLDERS)
 
 test-machines: $(VENV)/.dev ## Run every test as other machines would: other kernels, threads, orders, loads
 	.ci/machines

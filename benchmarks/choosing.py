@@ -189,6 +189,8 @@ def page(result: dict[str, Any]) -> str:
     """The table of the advice, and below it every model of every set."""
     standing = advice.count_standing(result)
     lines = [f"# {result['title']}", "", *report.provenance(result), "", NOTE, ""]
+    if result.get("note"):
+        lines += [result["note"], ""]
     lines += [
         f"{result['folds']} folds. Of {standing.sets} sets, no other model of the family is "
         f"clearly ahead on {standing.of_others}, and neither of scikit-learn's on "

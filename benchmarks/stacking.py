@@ -23,7 +23,7 @@ from benchmarks import choosing_sets, machine, real_sets, report
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity import comparison, tables
-from posterity.comparison import choosing, measuring, weighting
+from posterity.comparison import choosing, measuring, stack_trial
 from posterity.comparison.results import HeldOut, Result
 
 ROWS, NEW_ROWS, SEED = 240, 500, 0
@@ -105,7 +105,7 @@ def _summarise(
     line["simple_1_gain"] = _difference(later[line["simple_1"]].log_prob, base)
     if stack is not None:
         whole = [one for one in single if not one.baseline and not one.stopped][:8]
-        weights = weighting.learn_weights(
+        weights = stack_trial.learn_weights(
             np.stack([one.held_out.log_prob for one in whole], axis=1)
         )
         mixed = np.stack([later[one.name].log_prob for one in whole], axis=1)

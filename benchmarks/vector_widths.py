@@ -24,7 +24,7 @@ from benchmarks import machine, real_sets, report
 from benchmarks.cases import Array, Data
 from benchmarks.options import Options
 from posterity import RelevanceVectorRegressor, kernels
-from posterity.sparse import process_lengths
+from posterity.sparse import default_kernel
 
 DRAWS = 3
 ROWS, NEW_ROWS, COLUMNS = (60, 120, 240), 1_000, (2, 4, 8, 12)
@@ -157,7 +157,7 @@ def fits(data: Data) -> tuple[Fit, list[Fit]]:
     center, scale = data.X.mean(axis=0), data.X.std(axis=0)
     unit = Data((data.X - center) / scale, data.y, (data.X_test - center) / scale, data.y_test)
     y = (data.y - data.y.mean()) / data.y.std()
-    starts = process_lengths.learn_length_scales(unit.X, y[:, None])
+    starts = default_kernel.learn_length_scales(unit.X, y[:, None])
     wider = [k.with_theta(k.theta + np.log(w)).fixed() for k in starts for w in WIDTHS]
     return fit(unit, kernels.RBF()), [fit(unit, kernel) for kernel in wider]
 

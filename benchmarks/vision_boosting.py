@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from benchmarks import machine, report, vision_data, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
-from posterity.trees.boosting import fresh
-from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting import candidates
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.vision.haar import HaarFeatures, WindowRows
-from posterity.vision.windows import boosting, variations
-from posterity.vision.windows.background import Background
-from posterity.vision.windows.variations import Inset, Variations
+from posterity.vision.windows import boosting, samples
+from posterity.vision.windows.samples import Background, Inset, Variations
 
 WINDOW = (24, 24)
 N_TESTS = 300
@@ -44,7 +43,7 @@ def draw_windows(n: int) -> tuple[list[WindowRows], list[NDArray[np.bool_]]]:
     for part, share in ((~held, 1), (held, 2)):
         some = [scene[None] for k, scene in enumerate(scenes) if (k % 5 == 0) == (share == 2)]
         background = Background(some, [nothing] * len(some), WINDOW, "gray", Inset())
-        objects = variations.cut_windows(
+        objects = samples.cut_windows(
             faces[part][:, None], WINDOW, Inset(0.1, 0.1, 0.1, 0.1), n // share, Variations(), rng
         )
         others = background.draw(n // share, 6.0, rng)
@@ -82,12 +81,14 @@ def boost_in_engine(
         return is_object[:, None] - p, p * (1.0 - p)
 
     def boost(n: int, X: WindowRows, counts: Array) -> Array:
-        rules = fresh.FreshRules(
+        rules = candidates.FreshRules(
             n, N_TESTS, RATE, TreeRules("level", max_depth=2, prior_precision=1.0)
         )
         start = np.zeros((len(X), 1))
         rng = np.random.default_rng(0)
-        return fresh.boost_fresh_tests(features, X, derive, counts, start, rules, rng, 1)[1][:, 0]
+        return candidates.boost_fresh_tests(features, X, derive, counts, start, rules, rng, 1)[1][
+            :, 0
+        ]
 
     boost(1, together, weights)  # compiles
     latents, (_, seconds) = worker.time_work(lambda: boost(N_TREES, together, weights))

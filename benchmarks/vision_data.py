@@ -18,7 +18,7 @@ from PIL import Image
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity.vision import Detections
-from posterity.vision.windows import calibration, grouping
+from posterity.vision.windows import grouping
 
 FOLDER = Path(__file__).parents[2] / "shared/data/vision"
 FACES = FOLDER / "faces_caltech_web.npz"
@@ -127,7 +127,7 @@ def match_all(
     """Compare boxes and their scores with what is known of each image."""
     scores, rights = [np.empty(0)], [np.empty(0, dtype=bool)]
     for (boxes, score), image in zip(found, known, strict=True):
-        right = calibration.match_boxes(boxes, score, image.boxes, overlap)
+        right = grouping.match_boxes(boxes, score, image.boxes, overlap)
         near = grouping.compute_overlaps(boxes, image.ignored).max(axis=1, initial=0.0) > _NEAR
         counted = right | ~near
         scores.append(score[counted])

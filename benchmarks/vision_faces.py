@@ -26,7 +26,7 @@ from benchmarks.vision_data import FoundBoxes, KnownImage
 from posterity.displays import ReliabilityDisplay
 from posterity.vision import Detections, WindowDetector
 from posterity.vision.windows import grouping, searching
-from posterity.vision.windows.variations import Inset
+from posterity.vision.windows.samples import Inset
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/faces.posterity"
 CASCADES = ("default", "alt", "alt2")

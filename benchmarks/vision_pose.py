@@ -25,7 +25,7 @@ from benchmarks import harness, machine, pose, report, vision_motions, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity.vision import PoseModes, ShapeContexts, SilhouettePose, bodies
-from posterity.vision.occupancy import measure_occupancy
+from posterity.vision.masks import measure_occupancy
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/pose.posterity"
 WALKING = ("walk", "limp", "march")

@@ -15,7 +15,7 @@ from scipy import ndimage
 from benchmarks.vision_motions import ARCHIVE
 from posterity import displays, vision
 from posterity.vision import bodies
-from posterity.vision.commands import body_part_pictures
+from posterity.vision.commands import body_parts
 
 REAL = ARCHIVE.with_name("kinect_depth_real17.npz")
 PLACE = Path(__file__).parent / "data" / "vision_body_parts" / "real_frames.png"
@@ -67,13 +67,13 @@ def draw_frame(axes: np.ndarray, model: object, depth: np.ndarray, number: int) 
     labels.plot(axes[0], legend=False).set_title(f"{number}")
     labels.plot_entropy(axes[1], colorbar=False, max_entropy=4.0)
     camera = model.find_camera(depth.shape)  # type: ignore[attr-defined]
-    gray = body_part_pictures.shade(depth)
+    gray = body_parts.shade(depth)
     shown = vision.displays.SkeletonDisplay.from_joints(
         joints, camera=camera, image=gray, min_probability=LEAST
     )
     shown.plot(axes[2])
     for ax in axes:
-        ax.set(**body_part_pictures.find_frame(depth))
+        ax.set(**body_parts.find_frame(depth))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ from benchmarks import machine, report, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from benchmarks.vision_body_parts import find_calibration_error
-from posterity.vision import TextonSegmenter, pixel_rows
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision import TextonSegmenter, pixel_boosting
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.texton_bank import DescribedPicture, TextonBank
 from posterity.vision.texton_rectangles import TextonPixels, TextonRectangles
 
@@ -109,7 +109,7 @@ class Counts:
         pictures = LabelledPictures.check(images, labels, SKIPPED)
         folds = np.zeros(len(pictures), dtype=np.int64)
         rng = np.random.default_rng(0)
-        _, rows = pixel_rows.collect_pixels(self._bank, pictures, folds, per_image, rng)
+        _, rows = pixel_boosting.collect_pixels(self._bank, pictures, folds, per_image, rng)
         self._model.fit(self._count(rows.pixels), rows.classes, sample_weight=rows.weights)
         return self
 

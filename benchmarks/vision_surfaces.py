@@ -30,8 +30,8 @@ from benchmarks import harness, machine, report, worker
 from benchmarks.cases import Array
 from benchmarks.options import HERE, Options
 from posterity.vision import segments
-from posterity.vision.labelled_pictures import LabelledPictures
-from posterity.vision.segments.merging import judge_pixels
+from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.segments.segmented_image import judge_pixels
 from posterity.vision.surface_layout import SEGMENTATIONS, SurfaceLayout
 
 ARCHIVE = Path(__file__).parents[2] / "shared/data/vision/stanford_bg_part.zip"

@@ -30,7 +30,7 @@ from benchmarks import machine, report, vision_motions, worker
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity import GPLVM, vision
-from posterity.vision.mask_distances import measure_masks
+from posterity.vision.silhouettes import measure_masks
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/walking.posterity"
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")

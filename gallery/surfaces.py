@@ -14,7 +14,7 @@ import numpy as np
 
 from posterity import displays, vision
 from posterity.vision import SurfaceLayout, segments
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.segments import lines, planes
 
 OUT = Path(__file__).parent / "out"

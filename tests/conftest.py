@@ -1,9 +1,11 @@
-"""One browser for all tests that look at pages."""
+"""One browser for all tests that look at pages; how much of the suite runs, and what it costs."""
 
 from collections.abc import Iterator
 
 import browser
 import pytest
+
+pytest_plugins = ["pytester", "support.effort", "support.budgets"]
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 import posterity
 from posterity import features, kernels
 from posterity.latent.output_frame import RowsSeen
-from posterity.persistence import rowless
+from posterity.persistence import encoding
 
 _SHOWN = 12  # rows that are predicted
 
@@ -192,10 +192,10 @@ def assert_same(one, two, where="model"):
     assert type(one) is type(two), where
     if isinstance(one, np.ndarray):
         assert_same_arrays(one, two, where)
-    elif (parts := parts_of(rowless.drop_rows(one))) is None:
+    elif (parts := parts_of(encoding.drop_rows(one))) is None:
         assert one == two or (one != one and two != two), where
     else:
-        others = parts_of(rowless.drop_rows(two))
+        others = parts_of(encoding.drop_rows(two))
         assert list(parts) == list(others), where
         for name in parts:
             assert_same(parts[name], others[name], f"{where}.{name}")

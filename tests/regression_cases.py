@@ -49,7 +49,6 @@ CASES = [
         features=features.Polynomial(2),
         degrees_of_freedom=1.0,
         fit_intercept=False,
-        algorithm="alternating",
     ),
     posterity.RandomTreeRegressor(min_samples_leaf=3, random_state=0),
     posterity.RandomForestRegressor(10, bootstrap=False, min_samples_leaf=2, random_state=0),
@@ -62,9 +61,7 @@ CASES = [
     posterity.RelevanceVectorRegressor(
         kernels.RBF(2.0).fixed(), noise_variance=0.1, query_column=True
     ),
-    posterity.RelevanceVectorRegressor(
-        Bump(2.0), degrees_of_freedom=1.0, noise_variance=0.1, algorithm="alternating"
-    ),
+    posterity.RelevanceVectorRegressor(Bump(2.0), degrees_of_freedom=1.0, noise_variance=0.1),
     posterity.RobustRegression(),
     posterity.RobustRegression(degrees_of_freedom=4.0, standardize=False),
     posterity.GammaRegression(),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import fixed_point
 import numpy as np
 
 from posterity import designs, priors
@@ -9,7 +10,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse import fixed_point, laplace, normal, pairs, softmax
+from posterity.sparse import laplace, normal, softmax
 from posterity.sparse.engines import KernelEngine, LatentOutputs, NormalOutputs
 from posterity.sparse.problem import SparseProblem
 
@@ -33,7 +34,7 @@ select_normal = _in_noise(normal.select_normal, 1e-3, 10_000)
 alternate_normal = _in_noise(fixed_point.alternate_normal, 1e-3, 1000)
 select_laplace = _of_rows(laplace.select_laplace, 1e-2, 200)
 select_softmax = _of_rows(softmax.select_softmax, 1e-2, 200)
-select_pairs = _of_rows(pairs.select_pairs, 1e-2, 200)
+select_pairs = _of_rows(softmax.select_pairs, 1e-2, 200)
 alternate_laplace = _of_rows(fixed_point.alternate_laplace, 1e-3, 1000)
 
 

@@ -35,6 +35,7 @@ def test_it_is_the_comparison_of_its_parts(found):
     np.testing.assert_array_equal(found.best.predict(frame), apart.winner.predict(frame))
 
 
+@pytest.mark.full
 def test_a_path_and_targets_apart_are_the_same_table(found, tmp_path):
     path = tmp_path / "cars.csv"
     pl.DataFrame({**COLUMNS, "price": PRICE}).write_csv(path)

@@ -98,6 +98,7 @@ def test_a_compiled_function_is_copied_and_pickled_by_name():
     assert pickle.loads(pickle.dumps(doubled)) is doubled
 
 
+@pytest.mark.full
 def test_a_model_is_fitted_where_numba_can_keep_nothing_and_says_so_once(tmp_path):
     place, nowhere = copy_to_unwritable_place(tmp_path), "/dev/null/nowhere"
     homes = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "TMPDIR": nowhere}

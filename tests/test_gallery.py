@@ -56,6 +56,7 @@ def saved(monkeypatch):
     return pictures
 
 
+@pytest.mark.full(but=5)
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
 def test_a_script_draws_one_picture_that_can_be_read(script, saved):
     runpy.run_path(str(script.path), run_name="__main__")
@@ -151,6 +152,7 @@ def test_warnings_are_as_they_were_after_a_script(folder):
         warnings.warn("not an error", stacklevel=1)
 
 
+@pytest.mark.full
 def test_the_sheet_has_a_row_for_pictures_that_do_not_fit(folder, monkeypatch):
     script = script_of(folder, DRAWS)
     _drawing.draw(script)
@@ -164,6 +166,7 @@ def test_the_sheet_has_a_row_for_pictures_that_do_not_fit(folder, monkeypatch):
     assert heights[0] == heights[1] < heights[2]
 
 
+@pytest.mark.full
 @for_each(
     ("spoil", "said"),
     [

@@ -164,6 +164,7 @@ def test_the_sampler_agrees_with_brute_force():
     )
 
 
+@pytest.mark.full(but=3)
 @every_likelihood
 def test_cells_agree_with_the_sampler_or_refuse(likelihood):
     for space in SPACES:
@@ -200,6 +201,7 @@ def list_cell(space: str, likelihood: str) -> dict[str, float]:
     return {letter: x for letter, x in found.items() if not isinstance(x, str)}
 
 
+@pytest.mark.full
 def test_the_page_shows_the_table_of_this_walk():
     shown = read_table()
     assert shown.keys() == {(space, name) for space in SPACES for name in LIKELIHOODS}

@@ -85,6 +85,7 @@ def test_the_families_are_those_that_are_known():
     } <= set(FAMILIES)
 
 
+@pytest.mark.full(but=2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_takes_it(family):
     model = getattr(posterity, family)(likelihood=LogitNormal(), **SETTINGS.get(family, {}))

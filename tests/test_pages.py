@@ -3,6 +3,7 @@
 import doctest
 from pathlib import Path
 
+from support import effort
 from support.for_each import for_each
 from support.pages import read_examples
 
@@ -15,7 +16,7 @@ def test_some_pages_have_examples():
     assert {"CONTRIBUTING", "extending"} < {examples.name for examples in EXAMPLES}
 
 
-@for_each("examples", EXAMPLES, ids=lambda examples: examples.name)
+@for_each("examples", effort.some(EXAMPLES, 6), ids=lambda examples: examples.name)
 def test_the_examples_of_a_page_run_in_order(examples):
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)

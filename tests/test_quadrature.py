@@ -55,6 +55,7 @@ def test_hermite_does_not_hold_beyond():
     assert abs(value - np.exp(mean_sigmoid(3.0, 1e3))) > 0.01
 
 
+@pytest.mark.full
 @for_each("variance", VARIANCES[1:])
 @for_each("mean", [-3000.0, -45.0, -3.0, 5.0])
 def test_wide_holds_for_the_sigmoid_at_all_variances(mean, variance):

@@ -64,6 +64,7 @@ def assert_same(model, found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=tol, atol=tol * np.std(wanted))
 
 
+@pytest.mark.full(but=5)
 @named(REGRESSORS)
 def test_units_of_inputs_do_not_matter_to_regressors(model):
     X, y = regression_cases.data_for(model)
@@ -74,6 +75,7 @@ def test_units_of_inputs_do_not_matter_to_regressors(model):
             assert_same(model, a, b)
 
 
+@pytest.mark.full(but=4)
 @named([c for c in REGRESSORS if not said_in_units(c, *MIXED)])
 def test_units_of_single_columns_do_not_matter_to_regressors_that_standardise(model):
     X, y = regression_cases.data_for(model)
@@ -83,6 +85,7 @@ def test_units_of_single_columns_do_not_matter_to_regressors_that_standardise(mo
         assert_same(model, a, b)
 
 
+@pytest.mark.full(but=5)
 @named([c for c in REGRESSORS if not said_in_units(c, *GIVEN_IN_TARGET_UNITS)])
 def test_units_of_targets_do_not_matter(model):
     X, y = regression_cases.data_for(model)
@@ -93,6 +96,7 @@ def test_units_of_targets_do_not_matter(model):
             assert_same(model, a / scale, b)
 
 
+@pytest.mark.full(but=5)
 @named(CLASSIFIERS)
 def test_units_of_inputs_do_not_matter_to_classifiers(model):
     X, y = classification_cases.data(n_classes=3)
@@ -101,6 +105,7 @@ def test_units_of_inputs_do_not_matter_to_classifiers(model):
         assert_same(model, fitted(model, scale * X, y).predict_proba(scale * X), wanted)
 
 
+@pytest.mark.full(but=4)
 @named(
     [
         *(c for c in CLASSIFIERS if not said_in_units(c, "standardize=False")),
@@ -113,6 +118,7 @@ def test_units_of_single_columns_do_not_matter_to_classifiers_that_standardise(m
     assert_same(model, fitted(model, COLUMNS * X, y).predict_proba(COLUMNS * X), wanted)
 
 
+@pytest.mark.full(but=5)
 @named(latent_cases.CASES)
 def test_units_of_rows_do_not_matter_to_latent_models(model):
     """Components are in the units of the rows, or in units of their own."""

@@ -182,7 +182,7 @@ class TableComparison:
 
     @property
     def verdict(self) -> str:
-        """Which model to use, and how far to trust it."""
+        """Recommended model, and how far to trust it."""
         return self.comparison.verdict
 
     @property
@@ -224,7 +224,7 @@ class TableComparison:
         call = f"posterity.compare({self.source or 'table'!r}, {target!r})"
         report.write(
             path,
-            report.Story(
+            report.ReportContents(
                 title=f"Predicting {target}",
                 command=f"{call}.report({os.fspath(path)!r})",
                 model=self.best,

@@ -76,8 +76,6 @@ def test_sets_are_the_same_each_time_and_as_large_as_their_question_says(problem
         np.testing.assert_array_equal(column, second[name])
     n_rows, n_columns = len(first[TARGET]), len(first) - 1
     assert not problem.yes.startswith("Fewer rows") or n_rows < n_columns
-    assert not problem.yes.startswith("Above 20,000") or 0.8 * n_rows > 20_000
-    assert problem.yes.startswith("Above 20,000") or n_rows <= 20_000
 
 
 def test_special_targets_are_of_their_kind():
@@ -244,16 +242,18 @@ def test_the_page_says_how_often_the_figure_was_right():
         ("behind a process by {:.2f} on the waves", [("waves", 300, "process", "ahead")]),
         ("and by {:.2f} on the bananas", [("bananas", 300, "process-ard", "ahead")]),
         (
-            "ahead of the forest by {:.2f}, and boosted trees by {:.2f}",
-            [
-                ("Friedman's first", 30_000, "process-ard", "ahead"),
-                ("Friedman's first", 30_000, "sklearn-boosting", "ahead"),
-            ],
+            "a process of 200 points is ahead of boosted trees by {:.2f}",
+            [("Friedman's first", 30_000, "process-ard", "ahead")],
         ),
         ("ahead of such a process by {:.2f}", [("clusters", 30_000, "process", "ahead")]),
         (
-            "is {:.3f}, of a process of 200 points {:.3f}, of the logistic regression {:.3f}",
-            [("digits", 1_797, model) for model in ("forest", "process", "linear")],
+            "is ahead of boosted trees by {:.2f} on 3,000 rows of the thresholds",
+            [("thresholds", 3_000, "forest", "ahead")],
+        ),
+        (
+            "is {:.3f}, of the forest {:.3f}, of a process of 200 points {:.3f}, "
+            "of the logistic regression {:.3f}",
+            [("digits", 1_797, m) for m in ("boosted-trees", "forest", "process", "linear")],
         ),
         (
             "a log loss of {:.3f} against {:.3f}",
@@ -271,10 +271,11 @@ def test_numbers_within_sentences_are_those_of_the_results(sentence, sizes):
     assert sentence.format(*numbers) in " ".join(PAGE.split())
 
 
-def test_every_set_of_the_results_answers_as_the_figure_asks_today():
+def test_every_set_of_the_results_leads_where_the_figure_leads():
+    """Measured before boosted trees joined, as the page says: forests stood in their boxes."""
+    assert "when the figure led to forests where it leads to them now" in " ".join(PAGE.split())
     record = readings.read("choosing").record
-    said = [(one["name"], one["question"], one["leads_to"]) for one in record["tasks"]]
-    asked = [(choosing.question(p), choosing.leaf(p)) for p in PROBLEMS]
-    names = [problem.name for problem in PROBLEMS]
-    expected = [(" ".join(q.lines), leaf.name) for q, leaf in asked]
-    assert said == [(name, *rest) for name, rest in zip(names, expected, strict=True)]
+    measured_for = [(one["name"], one["leads_to"]) for one in record["tasks"]]
+    names = (choosing.leaf(problem).name for problem in PROBLEMS)
+    then = [name.replace("BoostedTrees", "RandomForest") for name in names]
+    assert measured_for == list(zip([p.name for p in PROBLEMS], then, strict=True))

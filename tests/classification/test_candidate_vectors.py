@@ -115,15 +115,6 @@ def test_a_weight_repeats_a_row():
     assert_same(other, model, X)
 
 
-@for_each("n_classes", [2, 3])
-def test_both_algorithms_climb_to_about_the_same_evidence(n_classes):
-    X, y = rings(n_classes=n_classes)
-    model = RelevanceVectorClassifier(KERNEL, candidates=GRID)
-    stepwise = clone(model).fit(X, y)
-    textbook = clone(model).set_params(algorithm="alternating").fit(X, y)
-    assert textbook.log_evidence_ == pytest.approx(stepwise.log_evidence_, abs=3.0)
-
-
 @for_each("weighted", [True, False])
 def test_there_are_no_more_vectors_than_allowed(weighted):
     X, y = rings(400)

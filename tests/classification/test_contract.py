@@ -68,6 +68,7 @@ def test_probabilities_are_probabilities_however_far_the_query(model, n_classes)
     assert np.all(log_p <= 0.0)
 
 
+@pytest.mark.full(but=12)
 @every_case
 @for_each("n_classes", [2, 3])
 def test_weights_equal_repetition(model, n_classes):
@@ -78,6 +79,7 @@ def test_weights_equal_repetition(model, n_classes):
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=2e-6)
 
 
+@pytest.mark.full(but=12)
 @every_case
 def test_a_row_of_weight_zero_is_absent_and_so_is_its_class(model):
     X, y = data()
@@ -102,6 +104,7 @@ def test_names_of_data_frames_are_kept_and_checked(model, frame):
         fitted.predict(frame({name: X[:, j] for j, name in enumerate("bac")}))
 
 
+@pytest.mark.full(but=8)
 @every_case
 def test_pipelines_and_cross_validation(model):
     X, y = data()
@@ -122,6 +125,7 @@ def test_bad_labels_get_a_sentence(model):
         clone(model).fit(X, None)
 
 
+@pytest.mark.full(but=8)
 @every_case
 def test_the_same_rows_give_the_same_model(model):
     X, y = data(n_classes=3)
@@ -129,6 +133,7 @@ def test_the_same_rows_give_the_same_model(model):
     np.testing.assert_array_equal(again, fit_once(model, n_classes=3).predict_proba(X))
 
 
+@pytest.mark.full(but=12)
 @every_case
 def test_a_refused_refit_leaves_the_earlier_fit(model):
     X, y = data()

@@ -40,6 +40,7 @@ def exact_evidence(kernel, X, y, nodes=24):
     return float(weight @ np.prod(expit(np.where(y[:, None] > 0, f, -f)), axis=0))
 
 
+@pytest.mark.full
 @for_each("y", [[0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0]], ids=str)
 @for_each("variance", [1.0, 6.0])
 def test_propagation_is_closer_to_the_integral_than_laplace(y, variance):
@@ -91,6 +92,7 @@ def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
     assert auto.log_evidence_ != laplace.log_evidence_
 
 
+@pytest.mark.full
 def test_the_nearest_normal_tells_irises_that_laplace_leaves_open():
     X, y = load_iris(return_X_y=True)
 

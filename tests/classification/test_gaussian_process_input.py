@@ -24,6 +24,7 @@ def assert_probabilities(model, X):
     assert np.all(np.isfinite(log_p))
 
 
+@pytest.mark.full
 @for_each("seed", range(10))
 def test_no_variance_is_negative_in_three_hundred_configurations(seed):
     rng = np.random.default_rng(seed)
@@ -61,6 +62,7 @@ def test_far_away_the_offset_is_all_there_is(n_classes):
     assert np.all(np.isfinite(learned.predict_log_proba(far)))
 
 
+@pytest.mark.full
 @for_each("inference", ["auto", "laplace", "propagation"])
 def test_classes_that_are_told_apart_do_not_run_away(inference):
     X, _ = data()

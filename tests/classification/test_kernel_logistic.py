@@ -55,6 +55,7 @@ def test_with_an_offset_the_origin_does_not_matter():
     np.testing.assert_allclose(moved.predict_proba(queries + 50.0), p, atol=1e-7)
 
 
+@pytest.mark.full(but=1)
 @each_count
 def test_the_kernel_of_the_largest_evidence_is_learned(n_classes):
     X, y, _ = rings(n_classes=n_classes)

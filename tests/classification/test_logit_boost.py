@@ -13,7 +13,7 @@ from support.for_each import for_each
 
 from posterity import distributions
 from posterity.trees.estimators.logit_boost import LogitBoostClassifier
-from posterity.trees.families import columns, function, projections
+from posterity.trees.families import columns, family, projections
 
 
 def ring(n=400, n_columns=4, seed=0):
@@ -160,7 +160,7 @@ def pixels(n, rng):
 def test_rows_may_be_anything_that_the_tests_know():
     images = np.random.default_rng(0).normal(size=(200, 4, 4))
     y = images[:, 1, 2] > 0.0
-    tests = function.Function(brightness, pixels, vectorised=True)
+    tests = family.Function(brightness, pixels, vectorised=True)
     model = LogitBoostClassifier(
         splits=tests, n_estimators=2, max_features=200, random_state=0
     ).fit(images, y)

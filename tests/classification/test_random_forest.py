@@ -103,6 +103,7 @@ def test_constant_columns_leave_the_class_frequencies():
     np.testing.assert_array_equal(model.column_gain_, 0.0)
 
 
+@pytest.mark.full
 def test_thousands_of_classes_take_no_table_of_leaves_and_classes():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(4000, 5)), rng.permutation(np.arange(4000) % 2000)

@@ -4,9 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from classification_cases import CASES, IDS, data
+from classification_cases import CASES, data
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from support import effort
 from support.for_each import for_each
 
 from posterity import LogisticTreeClassifier
@@ -16,7 +17,7 @@ from posterity.likelihoods import softmax_mean
 ORDERS = [(1, 0), (1, 2, 0), (3, 2, 1, 0)]
 
 
-@for_each("case", CASES, ids=IDS)
+@for_each("case", effort.some(CASES, 12))
 @for_each("order", ORDERS, ids=["two", "three", "four"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_names_of_classes_do_not_matter(case, order):

@@ -25,7 +25,6 @@ from posterity.sparse import (
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
-    choose_columns,
 )
 
 each_offset = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -119,7 +118,7 @@ def test_two_classes_agree_with_the_softmax_of_two():
         y.astype(float), None, likelihoods.Categorical(2), offset=True
     )
     problem = SparseProblem(priors.Sparse(among=X.shape[1]), max_iter=100)
-    chosen, fit = choose_columns(ColumnEngine(X, LatentOutputs(targets), problem))
+    chosen, fit = ColumnEngine(X, LatentOutputs(targets), problem).select()
     order = np.argsort(chosen.places)
     np.testing.assert_array_equal(chosen.places[order], model.relevance_)
     softmax_of_two = SparsePosterior.from_fit(chosen, fit, order, offset=True)
@@ -160,9 +159,6 @@ def test_what_chunks_cannot_do_gets_a_sentence():
     chunks = designs.Chunks.from_arrays(X, y.astype(float), rows=60)
     with pytest.raises(ValueError, match="'per_class' needs all rows in memory"):
         SparseLogisticRegression(columns="per_class").fit(chunks)
-    two = designs.Chunks.from_arrays(X, (y > 0).astype(float), rows=60)
-    with pytest.raises(ValueError, match="'alternating' needs all rows in memory"):
-        SparseLogisticRegression(algorithm="alternating").fit(two)
 
 
 @for_each("columns", ["shared", "per_class"])
@@ -273,6 +269,7 @@ def apart(n_classes, seed=0):
     return X, y, centres[labels] + rng.normal(size=(600, 6)), labels
 
 
+@pytest.mark.full
 @for_each("n_classes", [2, 3])
 def test_classes_that_hardly_overlap_are_told_apart_with_more_certainty(n_classes):
     losses = []
@@ -320,6 +317,7 @@ def test_rows_in_chunks_have_the_same_nearest_normal():
     np.testing.assert_allclose(other.predict_proba(queries), one.predict_proba(queries), atol=1e-5)
 
 
+@pytest.mark.full
 @for_each("columns", ["shared", "per_class"])
 @for_each("n_classes", [2, 3])
 def test_a_row_that_counts_twice_is_two_rows(n_classes, columns):
@@ -357,16 +355,6 @@ def test_log_loss_is_near_that_of_the_truth_and_below_that_of_a_dense_model():
     assert log_loss(test_y, sparse) < best + 0.06
 
 
-def test_both_algorithms_reach_the_same_evidence():
-    X, y = data()
-    one, other = (
-        SparseLogisticRegression(algorithm=a, degrees_of_freedom=0.5).fit(X, y)
-        for a in ("sequential", "alternating")
-    )
-    assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=0.02)
-    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=5e-3)
-
-
 def test_features_are_what_is_chosen_from():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))
@@ -399,10 +387,8 @@ def test_an_early_end_is_announced():
     ("wrong", "sentence"),
     [
         ({"columns": "own"}, "columns='own' must be one of"),
-        ({"algorithm": "em"}, "algorithm='em' must be one of"),
         ({"max_iter": 0}, "max_iter=0 must be a whole number"),
         ({"degrees_of_freedom": -1.0}, "degrees_of_freedom must be"),
-        ({"columns": "per_class", "algorithm": "alternating"}, "classes that share"),
     ],
 )
 def test_wrong_choices_get_a_sentence(wrong, sentence):

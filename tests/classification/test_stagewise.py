@@ -51,6 +51,7 @@ def test_staged_predictions_are_those_of_truncated_models(model, n_classes):
     np.testing.assert_array_equal(fitted.predict_proba(X), p)
 
 
+@pytest.mark.full
 @for_each("n_classes", [2, 3])
 def test_a_truncated_model_is_one_fitted_to_that_length(n_classes):
     X, y = moons(n_classes=n_classes)
@@ -90,6 +91,7 @@ def test_attributes_say_what_is_predicted(n_classes):
     assert model.stop_reason_ == "4 units were asked for"
 
 
+@pytest.mark.full(but=1)
 @every_case
 @for_each("n_classes", [2, 3])
 def test_integer_weights_equal_repeated_rows(model, n_classes):
@@ -108,6 +110,7 @@ def test_the_same_seed_gives_the_same_numbers_for_any_number_of_jobs(model):
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.full
 def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 3))
@@ -129,6 +132,7 @@ def test_every_class_stays_in_the_fit_however_rare():
         assert np.all(np.isfinite(model.validation_scores_))
 
 
+@pytest.mark.full
 @for_each("units", ["arctan", "radial"])
 def test_units_one_by_one_are_level_with_units_learned_together(units):
     X, y = moons(300)

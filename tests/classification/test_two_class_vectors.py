@@ -23,6 +23,7 @@ def rare_rows(n, n_events, n_columns=2, seed=0):
     return rng.normal(size=(n, n_columns)), y
 
 
+@pytest.mark.full
 @for_each(("n", "n_events", "seed"), [(300, 1, 1), (400, 4, 0)])
 def test_the_mean_probability_of_a_rare_class_is_its_share(n, n_events, seed):
     X, y = rare_rows(n, n_events, seed=seed)
@@ -32,6 +33,7 @@ def test_the_mean_probability_of_a_rare_class_is_its_share(n, n_events, seed):
     assert log_loss(y, p) < log_loss(y, shares) + 1.0 / n
 
 
+@pytest.mark.full
 def test_events_without_a_cause_are_not_learned_by_heart():
     """With narrow kernels a vector at each event would fit the rows, and no others."""
     X, y = rare_rows(300, 2, 5, seed=2)
@@ -39,6 +41,7 @@ def test_events_without_a_cause_are_not_learned_by_heart():
     assert len(model.relevance_) == 0
 
 
+@pytest.mark.full
 def test_a_rare_class_that_has_a_place_of_its_own_is_learned():
     rng = np.random.default_rng(0)
     y = (np.arange(1200) % 100 == 0).astype(int)

@@ -43,6 +43,7 @@ def test_the_columns_of_the_ranking_are_explained_and_what_is_not_in_it(run, at)
     assert "Not scored: gamma (needs positive targets, and the smallest is -6" in told
 
 
+@pytest.mark.full
 def test_classes_are_ranked_too(run, flowers):
     result = run(f"compare flowers.csv -t kind {FAST}")
     assert result.exit_code == 0, result.output
@@ -50,6 +51,7 @@ def test_classes_are_ranked_too(run, flowers):
     assert "(frequencies)" in result.output
 
 
+@pytest.mark.full
 def test_two_classes_have_a_table_of_their_own(run, patients, at):
     output = " ".join(run(f"compare patients.csv -t ill {FASTEST}").output.split())
     assert "Rows flagged as yes from a probability of 0.5 on" in output
@@ -58,6 +60,7 @@ def test_two_classes_have_a_table_of_their_own(run, patients, at):
     assert "With costs" not in output
 
 
+@pytest.mark.full
 def test_costs_give_a_threshold_an_expected_cost_and_a_sentence(run, patients, at):
     line = f"compare patients.csv -t ill {FASTEST} --cost 1:20 --positive no --json"
     answer = json.loads(run(line).stdout)
@@ -110,6 +113,7 @@ def test_a_machine_is_given_json_and_nothing_else(run, houses, at):
     assert [row["log_score"] for row in repeated["models"]] == scores
 
 
+@pytest.mark.full
 def test_the_chosen_model_follows_the_preference_and_is_marked(run, houses, at):
     simple = json.loads(run(f"compare houses.csv --target price {FAST} --json").stdout)
     line = f"compare houses.csv --target price {FAST} --prefer best --json"
@@ -123,6 +127,7 @@ def test_the_chosen_model_follows_the_preference_and_is_marked(run, houses, at):
     assert f"> {simple['winner']}" in shown
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("table", ["houses", "flowers"])
 def test_held_out_predictions_are_written(run, at, table, request):
     request.getfixturevalue(table)
@@ -152,6 +157,7 @@ def test_what_was_inferred_can_be_overridden(run, houses):
     assert "sold" in answer["dropped"]
 
 
+@pytest.mark.full
 def test_fewer_rows_are_drawn_and_it_is_said(run, houses):
     result = run(f"compare houses.csv --target price {FASTEST} --rows 30")
     assert "Using 30 of the 60 rows" in result.output
@@ -170,6 +176,7 @@ def test_an_unknown_target_is_named_with_its_neighbours(run, houses):
     assert "'price'" in result.output
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("name", ["report.html", "model.posterity"])
 def test_a_file_that_is_not_ours_is_never_overwritten(run, houses, at, name):
     (at / name).write_text("a poem")
@@ -180,6 +187,7 @@ def test_a_file_that_is_not_ours_is_never_overwritten(run, houses, at, name):
     assert run(f"compare houses.csv --target price {FASTEST} --force").exit_code == 0
 
 
+@pytest.mark.full
 def test_our_own_files_are_replaced(run, houses):
     for _ in range(2):
         assert run(f"compare houses.csv --target price {FASTEST}").exit_code == 0
@@ -192,6 +200,7 @@ def test_the_input_is_never_the_output(run, houses, at):
     assert houses.read_bytes() == before
 
 
+@pytest.mark.full
 def test_an_interruption_leaves_no_half_written_file(run, houses, at, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
@@ -203,12 +212,14 @@ def test_an_interruption_leaves_no_half_written_file(run, houses, at, monkeypatc
     assert not list(at.glob(".*.part"))
 
 
+@pytest.mark.full
 def test_standard_input_is_read(run, flowers):
     text = flowers.read_bytes()
     result = run(f"compare - --target kind {FASTEST}", input=text)
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, monkeypatch):
     frame, target = demo.TABLES[task]()
@@ -222,6 +233,7 @@ def test_the_demonstration_is_a_comparison_on_a_table_of_its_own(run, at, task, 
     assert len(pl.read_csv(at / "posterity-demo" / f"{task}.csv")) == len(frame[::5])
 
 
+@pytest.mark.full
 def test_a_messy_workbook_is_fitted_as_asked_and_predicted_row_by_row(run, at):
     rng = np.random.default_rng(0)
     rows = [
@@ -244,6 +256,7 @@ def test_a_messy_workbook_is_fitted_as_asked_and_predicted_row_by_row(run, at):
     assert len(pl.read_csv(at / "predictions.csv")) == 40
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_wrong_table_ends_in_a_model_or_a_sentence(run, at, seed):
     names, rows = hostile_tables.make_table(np.random.default_rng(seed))
@@ -255,6 +268,7 @@ def test_a_wrong_table_ends_in_a_model_or_a_sentence(run, at, seed):
     assert isinstance(result.exception, SystemExit | None)
 
 
+@pytest.mark.full
 def test_a_group_is_named_by_several_columns_with_commas(run, at):
     rng = np.random.default_rng(0)
     ward, patient = (part.ravel() for part in np.indices((4, 6)).repeat(3, axis=-1))
@@ -268,6 +282,7 @@ def test_a_group_is_named_by_several_columns_with_commas(run, at):
     assert "for rows of a new 'a,b'" in " ".join(output.split())
 
 
+@pytest.mark.full
 def test_progress_off_a_terminal_is_a_plain_line_for_a_fit(run, houses, monkeypatch):
     line = f"compare houses.csv --target price {FASTEST}"
     monkeypatch.setattr(compare, "_QUIET", np.inf)
@@ -285,6 +300,7 @@ def test_progress_off_a_terminal_is_a_plain_line_for_a_fit(run, houses, monkeypa
     assert lines[-1].endswith("fits done)")
 
 
+@pytest.mark.full
 def test_rates_of_counts_are_compared_and_predicted_over_the_exposure_of_a_row(run, at):
     rng = np.random.default_rng(0)
     power, years = rng.normal(size=300), 10.0 ** rng.uniform(-1.0, 1.0, 300)

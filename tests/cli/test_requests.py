@@ -6,6 +6,7 @@ from typer import main
 
 from posterity.cli import app, command, compare, options, report
 from posterity.cli.app import CompareRequest, ReportRequest
+from posterity.vision import commands as vision
 
 TABLE = {"data": "sales 1.csv", "target": "price"}
 COMPARE = [
@@ -51,7 +52,13 @@ def test_the_arguments_come_first_and_json_last():
     assert names[-2:] == ["seed", "json"]
 
 
-@for_each("name", [name for name in main.get_command(app).commands if name != "vision"])
+COMMANDS = {
+    **main.get_command(app).commands,
+    **{f"vision {name}": one for name, one in main.get_command(vision.app).commands.items()},
+}
+
+
+@for_each("name", COMMANDS)
 def test_every_option_has_help(name):
-    parameters = main.get_command(app).commands[name].params
+    parameters = COMMANDS[name].params
     assert [one.name for one in parameters if not one.help] == []

@@ -241,6 +241,7 @@ def test_where_there_is_little_room_names_and_commands_are_still_whole(run, hous
     assert "\n1 input is read as a date: 'sold' (--category COL to change).\n" in told
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", ["", " --json"])
 def test_a_listener_who_leaves_does_not_stop_the_work(houses, at, more):
     line = f"fit houses.csv -t price --model linear --save silent.posterity{more}"
@@ -248,6 +249,7 @@ def test_a_listener_who_leaves_does_not_stop_the_work(houses, at, more):
     assert (at / "silent.posterity").exists()
 
 
+@pytest.mark.full(but=1)
 def test_predictions_that_nobody_reads_any_more_end_in_silence(houses, model):
     code, said = left_alone(f"predict {model} houses.csv")
     assert (code, "rror" in said) == (0, False)

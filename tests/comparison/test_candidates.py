@@ -131,6 +131,7 @@ def test_a_task_that_is_none_is_refused():
         comparison.family("ranking")
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @for_each("task", TASKS)
 def test_every_candidate_takes_standardised_and_indicator_columns(task):

@@ -233,6 +233,7 @@ def test_progress_is_told_before_every_fit_and_at_the_end():
     ]
 
 
+@pytest.mark.full
 def test_a_rare_class_counts_as_rare_and_stays_finite():
     table = labels()
     y = table["y"].to_list()
@@ -287,6 +288,7 @@ def test_results_are_ranked_whatever_order_they_come_in():
     assert [one.name for one in again] == [one.name for one in found.results]
 
 
+@pytest.mark.full
 def test_of_large_folds_only_the_last_estimator_is_kept(monkeypatch):
     kept, alive = [], weakref.WeakSet()
 

@@ -45,6 +45,7 @@ def test_the_expected_count_is_that_over_the_exposure_of_a_row(found):
         found.best.predict(rows.drop("years"))
 
 
+@pytest.mark.full
 def test_held_out_counts_are_covered_and_far_more_probable_than_without(found):
     best = found.comparison.best
     held_out = best.held_out

@@ -55,6 +55,7 @@ def test_the_groups_travel_with_the_rows_to_folds_and_to_the_final_fit():
     assert SEEN == [None] * 4
 
 
+@pytest.mark.full
 @for_each("name", ["forest", "boosted-trees"])
 def test_trees_cover_new_groups_as_often_as_they_say(name):
     found = posterity.compare(measurements(60, 8), "y", models=[name], groups="who", folds=3)
@@ -88,6 +89,7 @@ def test_regions_reach_models_that_judge_themselves():
     assert len(np.unique(SEEN[-1])) == 25  # in the fit to all rows
 
 
+@pytest.mark.full
 def test_a_forest_covers_new_regions_as_often_as_it_says():
     table = landscape()
     found = posterity.compare(table, "y", models=["forest"], blocks=("east", "north"))

@@ -104,10 +104,10 @@ def test_what_helps_nothing_is_said_to_help_nothing():
     assert not second.helps
     told = comparison.describe_importance((first, second))
     assert f"a {first.drop:.2g} ({first.low:.2g} to" in told[0]
-    assert told[1].startswith("As far as these rows tell, noise adds nothing")
-    assert "no input helps" in comparison.describe_importance((second,))[0]
+    assert told[1] == "These rows do not show that noise helps: its interval is not above zero."
+    assert "any input helps" in comparison.describe_importance((second,))[0]
     many = [dataclasses.replace(second, name=f"x{k}") for k in range(9)]
-    assert "x4 and 4 more add nothing" in comparison.describe_importance((first, *many))[1]
+    assert "x4 and 4 more help: their" in comparison.describe_importance((first, *many))[1]
     assert comparison.describe_importance(()) == ()
 
 

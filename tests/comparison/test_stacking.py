@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from posterity import comparison, distributions, linear, persistence, tables, trees
 from posterity.comparison import stacking
-from posterity.comparison.weighting import learn_weights, maximise_score
+from posterity.comparison.stack_trial import learn_weights, maximise_score
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -49,6 +49,7 @@ def find(table):
     return comparison.find_unnamed_groups(table, tables.infer(table, "y"))
 
 
+@pytest.mark.full
 @for_each(
     ("make", "columns"),
     [
@@ -85,6 +86,7 @@ def copies(rng):
     return pl.concat([table] * 6)
 
 
+@pytest.mark.full
 @for_each("make", [lambda rng: numbered(rng, effect=0.0), hours, one_value_is_most, copies])
 @for_each("seed", [0, 1, 2])
 def test_columns_that_say_nothing_of_new_rows_are_not_called_groups(make, seed):
@@ -97,6 +99,7 @@ def test_small_tables_and_tables_without_inputs_have_no_candidates():
     assert not comparison.find_unnamed_groups(table, tables.Schema("y", "regression", ()))
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 def test_the_verdict_and_the_report_say_for_which_rows_the_scores_hold(tmp_path):
     rng = np.random.default_rng(3)
@@ -111,6 +114,7 @@ def test_the_verdict_and_the_report_say_for_which_rows_the_scores_hold(tmp_path)
     assert "(for a new 'v00' a forest covers" in page
 
 
+@pytest.mark.full
 def test_what_is_said_of_new_groups_is_true_of_them():
     """Both shares are means over groups, whose coverages differ by about 0.3."""
     rng = np.random.default_rng(5)

@@ -80,8 +80,8 @@ def test_there_are_at_most_four_sentences(results):
 def test_a_clear_winner_is_named_with_its_lead():
     text = said(of_numbers("linear", -1.0), of_numbers("process", -0.5, spread=0.2))
     assert text.startswith(
-        "Use 'process': the best of 2 models. The second, 'linear', is behind by 0.5 +- 0.01 in "
-        "mean log score: 'process' gives an observed value 65 % more probability."
+        "Use 'process': the best of 2 models. It gives an observed value 65 +- 1.6 % more "
+        "probability than the second one, 'linear'."
     )
 
 
@@ -104,7 +104,7 @@ def test_the_probability_to_be_better_is_that_of_the_differences(lead, error):
 def test_an_irrelevant_lead_does_not_count_even_if_significant():
     text = said(of_numbers("linear", -1.0 - 5e-16), of_numbers("process", -1.0))
     assert "Use 'linear': the simplest model that is about as good as the best." in text
-    assert "that is less than 0.1 % more probability for an observed value" in text
+    assert "gives an observed value less than 0.1 % more probability than 'linear'" in text
 
 
 def test_one_rule_chooses_among_equals_and_is_named():
@@ -115,14 +115,13 @@ def test_one_rule_chooses_among_equals_and_is_named():
         of_numbers("vectors", -3.0),
     )
     assert said(*equals).startswith(
-        "Use 'linear': the simplest model that is about as good as the best. 'process' is better "
-        "than 'linear' with a probability of 51 %, by 0.002 +- 0.07 in mean log score, that is "
-        "0.2 % more probability for an observed value; choose it with --prefer best."
+        "Use 'linear': the simplest model that is about as good as the best. 'process' gives an "
+        "observed value 0.2 +- 7 % more probability than 'linear' and is better with a probability "
+        "of 51 %; choose it with --prefer best."
     )
     assert said(*equals, prefer="best").startswith(
-        "Use 'process': the best of 4 models. The simpler 'linear' is behind by 0.002 +- 0.07 in "
-        "mean log score: 'process' gives an observed value 0.2 % more probability; choose it with "
-        "--prefer simple."
+        "Use 'process': the best of 4 models. It gives an observed value 0.2 +- 7 % more "
+        "probability than the simpler 'linear'; choose that with --prefer simple."
     )
 
 
@@ -133,9 +132,9 @@ def test_a_mixture_is_chosen_only_if_it_is_significantly_better():
     assert choosing.choose_model([mixture, forest], order=order) is forest
     assert choosing.choose_model([mixture, forest], order=order, prefer="best") is mixture
     assert said(mixture, forest).startswith(
-        "Use 'forest': the best single model. The mixture 'stack' is better than 'forest' with a "
-        "probability of 93 % (a mixture is chosen from 98 % on) by 0.015 +- 0.01 in mean log "
-        "score, that is 1.5 % more probability for an observed value; choose it with --prefer best."
+        "Use 'forest': the best single model. The mixture 'stack' gives an observed value 1.5 +- "
+        "1 % more probability than 'forest' and is better with a probability of 93 %, where a "
+        "mixture needs 98 %; choose it with --prefer best."
     )
     ahead = replace(of_numbers("stack", -0.97, spread=0.2), weights=(("forest", 1.0),))
     assert choosing.choose_model([ahead, forest], order=order) is ahead
@@ -157,8 +156,8 @@ def test_where_no_model_beats_a_constant_none_is_praised():
     text = said(mean, close, of_numbers("linear", -1.3), target="price")
     assert text.startswith(
         "No input helps to predict price: 'mean' ignores the inputs, and the best model, "
-        "'process', is better than 'mean' with a probability of 57 %, by 0.01 +- 0.05 in mean log "
-        "score"
+        "'process', gives an observed value 1 +- 5 % more probability than 'mean' and is better "
+        "with a probability of 57 %."
     )
     assert "The saved model is 'process'." in text
     assert "Use" not in text
@@ -198,26 +197,23 @@ def test_a_lead_is_paired_row_by_row():
         results.append(
             measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=False)
         )
-    assert "Use 'process': the best of 2 models. The second, 'linear', is behind by" in said(
-        *results
-    )
+    assert "It gives an observed value 11 +- " in said(*results)
 
 
 def test_a_baseline_that_wins_is_said_plainly():
     text = said(of_numbers("linear", -1.0), of_numbers("boosting", -0.5, baseline=True))
-    assert text.startswith(
-        "No model is as good as the baseline 'boosting': it is better than 'linear' with a "
-        "probability of 99 %, by 0.5 "
-    )
+    assert (
+        "No model is as good as the baseline 'boosting': it gives an observed value 65 +- 0 % more "
+        "probability than 'linear' and is better with a probability of 99 %."
+    ) in text
 
 
 def test_a_baseline_that_is_hardly_ahead_cannot_be_told_apart():
     text = said(
         of_numbers("linear", -1.0), of_numbers("boosting", -0.99, baseline=True, spread=1.0)
     )
-    assert text.startswith(
-        "The baseline 'boosting' is better than 'linear' with a probability of 57 %, by 0.01 "
-    )
+    assert text.startswith("Use 'linear', the only model that was scored. The baseline 'boosting' ")
+    assert "than 'linear' and is better with a probability of 57 %." in text
 
 
 @for_each(

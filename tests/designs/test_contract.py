@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
+from support.for_each import for_each
 
 from posterity import designs
 from posterity.designs import base
@@ -113,7 +114,7 @@ def test_size_is_that_of_the_matrix(make, Z):
     assert (design.n_rows, design.n_columns) == Z.shape
 
 
-@pytest.mark.parametrize("tail", [(), (1,), (3,), (0,)])
+@for_each("tail", [(), (1,), (3,), (0,)])
 def test_products_are_those_of_the_matrix(make, Z, rng, tail):
     design = make(Z)
     w, r = rng.standard_normal((Z.shape[1], *tail)), rng.standard_normal((Z.shape[0], *tail))
@@ -126,7 +127,7 @@ def test_products_are_those_of_the_matrix(make, Z, rng, tail):
         np.testing.assert_allclose(product, expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("kind", ["none", "positive", "with zeros", "of both signs"])
+@for_each("kind", ["none", "positive", "with zeros", "of both signs"])
 def test_gram_is_the_weighted_product_and_exactly_symmetric(make, Z, rng, kind):
     weights = {
         "none": None,

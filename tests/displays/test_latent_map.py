@@ -8,9 +8,8 @@ from matplotlib.offsetbox import AnnotationBbox
 from sklearn.decomposition import PCA as Peer
 from support.for_each import for_each
 
-from posterity import displays, distributions
-from posterity.displays import latents
-from posterity.latent.gplvm import GPLVM
+from posterity import GPLVM, displays, distributions
+from posterity.displays import latent_map as latents
 
 
 class Curved:

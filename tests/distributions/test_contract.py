@@ -280,6 +280,7 @@ def test_the_density_is_the_slope_of_the_cdf(dist):
     np.testing.assert_allclose(np.log(dist.pdf(y)), dist.logpdf(y), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.full(but=8)
 @of_kind(Continuous)
 def test_crps_is_the_integral_of_the_squared_cdf_error(dist):
     for one in scalars(dist):

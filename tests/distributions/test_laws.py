@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.effort import draws
 
 from posterity.distributions import (
     Bernoulli,
@@ -34,7 +35,7 @@ families = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=draws(80, least=10), deadline=None)
 @given(families, levels)
 def test_cdf_and_icdf_are_inverse(dist, p):
     y, density = dist.icdf(p), dist.pdf(dist.icdf(p))
@@ -44,14 +45,14 @@ def test_cdf_and_icdf_are_inverse(dist, p):
     assert abs(dist.ccdf(x) - p) <= 1e-10 * p + 4e-15 * np.abs(x) * dist.pdf(x)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=draws(50, least=10), deadline=None)
 @given(families, levels, levels)
 def test_quantiles_are_ordered(dist, p, q):
     low, high = dist.icdf(min(p, q)), dist.icdf(max(p, q))
     assert low <= high + 1e-12 * abs(high)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=draws(50, least=10), deadline=None)
 @given(families, locations)
 def test_cdf_and_ccdf_sum_to_one(dist, y):
     assert abs(dist.cdf(y) + dist.ccdf(y) - 1.0) < 1e-12
@@ -59,7 +60,7 @@ def test_cdf_and_ccdf_sum_to_one(dist, y):
     assert dist.logccdf(y) <= 0.0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40, least=10), deadline=None)
 @given(st.builds(Normal, locations, scales), st.floats(-30.0, 30.0), scales)
 def test_crps_is_in_the_units_of_y(dist, z, unit):
     y = dist.location + z * dist.scale
@@ -68,7 +69,7 @@ def test_crps_is_in_the_units_of_y(dist, z, unit):
     assert abs(error) <= 1e-12 * unit * (abs(dist.location) + dist.crps(y))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40, least=10), deadline=None)
 @given(families, st.floats(0.01, 0.99))
 def test_an_interval_holds_its_coverage(dist, coverage):
     low, high = dist.interval(coverage)
@@ -76,7 +77,7 @@ def test_an_interval_holds_its_coverage(dist, coverage):
     assert abs(dist.cdf(high) - dist.cdf(low) - coverage) <= 1e-9 + rounding
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40, least=10), deadline=None)
 @given(st.floats(-1e3, 1e3))
 def test_a_bernoulli_is_a_categorical_of_two(logit):
     two, many = Bernoulli.from_logit(logit), Categorical.from_logits([0.0, logit])

@@ -56,7 +56,7 @@ def test_there_are_estimators():
     assert "load" not in ESTIMATORS
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@for_each("name", ESTIMATORS)
 def test_an_estimator_is_at_home_on_one_page(name):
     assert len([page for page in FAMILIES if name in at_home(page)]) == 1
 

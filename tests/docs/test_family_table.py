@@ -38,6 +38,6 @@ def test_the_front_door_has_every_estimator_with_a_card():
 
 @for_each("cls", CLASSES)
 def test_a_card_is_complete_and_names_the_page_where_its_estimator_is_at_home(cls):
-    assert all(vars(cls.card).values())
+    assert all(value for name, value in vars(cls.card).items() if name != "candidates")
     assert cls.__name__ in at_home(cls.card.page)
     assert "card" in vars(cls)  # its own, not that of another estimator

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.for_each import for_each
 
 DOCS = Path(__file__).parents[2] / "docs"
 API = (DOCS / "api.md").read_text("utf-8")
@@ -28,12 +29,12 @@ def public():
 PUBLIC = dict(public())
 
 
-@pytest.mark.parametrize("name", [n for n in PUBLIC if n.count(".") == 1])
+@for_each("name", [n for n in PUBLIC if n.count(".") == 1])
 def test_the_interface_lists_what_stands_at_the_front_door(name):
     assert f"   ~{name}\n" in API
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@for_each("name", PUBLIC)
 def test_an_example_uses_only_names_that_it_has_made(name):
     examples = doctest.DocTestParser().get_examples(inspect.getdoc(PUBLIC[name]) or "")
     used, made = set(), set(dir(builtins))

@@ -72,7 +72,7 @@ def warned() -> Iterator[tuple[str, list[str]]]:
                 yield path, [phrase for phrase in said if len(phrase.split()) > 1]
 
 
-@for_each(("path", "phrases"), list(warned()), ids=str)
+@for_each(("path", "phrases"), warned, ids=str)
 def test_every_warning_is_on_the_page(path, phrases):
     expected = phrases or [MADE_ELSEWHERE.get(path)]
     assert expected != [None], f"say in MADE_ELSEWHERE what {path} warns of"

@@ -114,6 +114,7 @@ def test_the_normal_likelihood_is_normal_noise(mean, weighted):
     )
 
 
+@pytest.mark.full
 @for_each("mean", ["constant", "zero"])
 def test_the_normal_likelihood_learns_the_noise_and_the_kernel_of_normal_noise(mean):
     X, a, queries, rng = inputs(n=60)
@@ -169,6 +170,7 @@ def small_sets():
     yield "noise", rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of the reference
 @for_each(("name", "X", "y"), [pytest.param(*s, id=s[0]) for s in small_sets()])
 def test_the_evidence_found_is_no_less_than_that_of_scikit_learn(name, X, y):

@@ -239,6 +239,7 @@ def test_rows_that_are_far_apart_to_the_kernel_of_back_constraints_are_free():
     assert slopes[1e-3] < 0.1 * slopes[1.0]
 
 
+@pytest.mark.full
 @for_each("inference", ["map", "variational"])
 @pytest.mark.filterwarnings("ignore::posterity.optimize.ConvergenceWarning")
 def test_a_motion_that_forgets_at_once_is_none(inference):

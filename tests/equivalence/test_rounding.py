@@ -71,6 +71,7 @@ def answers(model, X, y, labels, X_new):
     return np.column_stack(model.fit(X, y).predict(X_new, return_std=True))
 
 
+@pytest.mark.full(but=3)
 @for_each("seed", [0, 2])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_answers_do_not_follow_the_last_digits(model, seed):
@@ -82,6 +83,7 @@ def test_answers_do_not_follow_the_last_digits(model, seed):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=SAME * np.std(expected[:, 0]))
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_answers_do_not_depend_on_the_order_of_columns(model):
     X, y, labels, X_new = surface(2)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import sparse_support
+from fixed_point_models import NormalObjective
 from sklearn.linear_model import ARDRegression
 from support.for_each import for_each
 
 from posterity import BayesianLinearRegression, designs, likelihoods, priors
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.fixed_point_models import NormalObjective
 
 TIGHT = {"tol": 1e-10, "max_iter": 20_000}
 WAYS = {

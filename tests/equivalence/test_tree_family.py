@@ -25,8 +25,8 @@ from posterity import (
     trees,
 )
 from posterity.trees import forests, growth
-from posterity.trees.boosting import screens, training
-from posterity.trees.boosting.softmax import SoftmaxRows
+from posterity.trees.boosting import rounds, screens
+from posterity.trees.boosting.class_rows import SoftmaxRows
 
 ALIKE = ("roots", "tests", "thresholds", "children", "gains")
 FAMILIES = [trees.Columns(), trees.Differences(), trees.Projections(), trees.Orientations(8)]
@@ -258,6 +258,7 @@ def test_chunks_grow_the_trees_of_memory(model):
 # Jobs
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize(
     "model",
     [
@@ -338,7 +339,7 @@ def test_stages_of_stagewise_fitting_are_fits_of_that_length(kind, units):
 def test_a_softmax_of_two_classes_boosts_as_two_classes(monkeypatch):
     X, y = classes(200, 2)
     two = LogitBoostClassifier(n_estimators=20).fit(X, y)
-    monkeypatch.setattr(training, "TwoClasses", SoftmaxRows)
+    monkeypatch.setattr(rounds, "TwoClasses", SoftmaxRows)
     soft = LogitBoostClassifier(n_estimators=20).fit(X, y)
     assert soft.steps_.values.shape[2] == 2
     np.testing.assert_array_equal(soft.steps_.thresholds, two.steps_.thresholds)

@@ -243,6 +243,7 @@ def simulate(own):
     return X[:7], y[:7], X[7:], y[7]
 
 
+@pytest.mark.full
 def test_predictions_of_processes_are_calibrated_where_rows_are_few():
     model = GaussianProcessRegressor(kernels.Scaled(kernels.RBF()), n_restarts=0)
     ranks = simulated_calibration.rank_new_targets(model.fit, simulate, 50)

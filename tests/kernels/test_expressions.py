@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.effort import draws
 
 from posterity import kernels, testing
 
@@ -63,20 +64,20 @@ def histograms(seed):
     return rng.permuted(grid, axis=0) + rng.uniform(0.0, 0.1, size=(N, D))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100, least=10), deadline=None)
 @given(expressions, st.integers(0, 2**16))
 def test_every_expression_keeps_the_promises_of_a_kernel(kernel, seed):
     testing.check_kernel(kernel, histograms(seed), random_state=seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40, least=10), deadline=None)
 @given(with_categories, st.integers(0, 2**16))
 def test_categories_may_be_part_of_any_expression(kernel, seed):
     codes = np.random.default_rng(seed).integers(1, 4, size=(N, D)).astype(float)
     testing.check_kernel(kernel, codes, inputs=False, random_state=seed)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60, least=10), deadline=None)
 @given(expressions, expressions)
 def test_values_add_and_multiply_as_kernels_do(a, b):
     X = histograms(0)
@@ -86,7 +87,7 @@ def test_values_add_and_multiply_as_kernels_do(a, b):
         np.testing.assert_allclose((2.0 * a)(X, Z), 2.0 * a(X, Z), rtol=1e-14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60, least=10), deadline=None)
 @given(expressions, st.integers(0, 2**16))
 def test_holding_parameters_leaves_the_other_derivatives_as_they_were(kernel, seed):
     X = histograms(seed)

@@ -99,6 +99,7 @@ def test_no_rows_give_an_empty_block(kernel, rows):
     assert kernel.diag([]).shape == (0,)
 
 
+@pytest.mark.full(but=1)
 @DECAYING
 @NORMALIZE
 def test_derivative_in_decay_agrees_with_central_differences(kernel, rows, normalize):

@@ -43,6 +43,7 @@ def test_sparse_matrices_are_refused_in_words(model):
         clone(model).fit(scipy.sparse.csr_array(data()))
 
 
+@pytest.mark.full(but=6)
 @every_model
 def test_questions_that_do_not_fit_are_refused_in_words(model):
     with pytest.raises(NotFittedError, match="not fitted yet"):
@@ -77,6 +78,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.full(but=6)
 @for_each("rows", DEGENERATE.values(), ids=DEGENERATE.keys())
 @every_model
 def test_degenerate_rows_give_numbers_and_no_warnings(model, rows):

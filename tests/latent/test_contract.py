@@ -47,6 +47,7 @@ def test_data_frames_come_in_and_go_out(model, name):
         fitted.transform(frame(dict(zip("dabc", X.T, strict=True))))
 
 
+@pytest.mark.full(but=8)
 @every_transformer
 def test_fitting_and_transforming_at_once_is_the_same(model):
     X = data()
@@ -87,6 +88,7 @@ def test_a_copy_by_pickle_is_the_model(model):
     np.testing.assert_array_equal(answers(copied, data(4, 1)), answers(fitted, data(4, 1)))
 
 
+@pytest.mark.full(but=4)
 @every_transformer
 def test_it_works_inside_pipelines_and_searches(model):
     X = data()
@@ -98,6 +100,7 @@ def test_it_works_inside_pipelines_and_searches(model):
     assert search.best_score_ > 0.2
 
 
+@pytest.mark.full(but=1)
 @named([case for case in CASES if isinstance(case, PCA | GPLVM)])
 def test_the_number_of_components_is_found_by_the_density_of_left_out_rows(model):
     X = data()
@@ -116,6 +119,7 @@ def test_the_number_of_clusters_is_found_by_labels(model):
     assert search.fit(X[order], y[order]).best_params_ == {"n_clusters": 2}
 
 
+@pytest.mark.full(but=4)
 @every_model
 def test_neither_memory_nor_kind_of_numbers_matters(model):
     whole = np.round(8.0 * data())
@@ -146,6 +150,7 @@ def test_the_rows_given_are_not_changed_nor_kept(model):
     np.testing.assert_array_equal(answers(fitted, data(4, 1)), before)
 
 
+@pytest.mark.full(but=8)
 @every_model
 def test_a_second_fit_knows_nothing_of_the_first(model):
     X = data()

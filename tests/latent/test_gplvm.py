@@ -363,6 +363,7 @@ def _inside(model, X):
     return np.mean(((low <= X) & (high >= X))[:, 3:])
 
 
+@pytest.mark.full
 @for_each("options", [{}, {"inducing_points": 30}, {"inference": "variational"}])
 def test_bands_for_further_groups_are_learned_by_leaving_groups_out(options):
     X, groups = styles()
@@ -385,6 +386,7 @@ def draw_curve(seed, n=20):
     return np.split(Y + rng.normal(size=Y.shape), [n])
 
 
+@pytest.mark.full
 def test_noise_and_hidden_values_are_as_uncertain_as_they_are():
     covered, noise = [], []
     for seed in range(20):

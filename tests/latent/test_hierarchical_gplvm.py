@@ -237,5 +237,6 @@ def test_an_unfitted_model_says_so():
             getattr(HierarchicalGPLVM(), method)(np.zeros((2, 2)))
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_numbers(model):
     np.testing.assert_array_equal(fitted().embedding_, model.embedding_)

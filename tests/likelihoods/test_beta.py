@@ -83,6 +83,7 @@ def test_the_posterior_of_one_weight_agrees_with_brute_force():
     assert model.log_evidence_ == pytest.approx(evidence, abs=0.1)
 
 
+@pytest.mark.full
 def test_intervals_of_a_process_stay_between_zero_and_one():
     model = GaussianProcessRegressor(likelihood=likelihoods.Beta()).fit(X[:60], Y[:60])
     low, high = model.predict_dist([[-9.0], [-2.0], [4.0]]).interval(0.99)

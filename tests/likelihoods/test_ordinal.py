@@ -94,6 +94,7 @@ def test_the_posterior_of_one_weight_agrees_with_brute_force():
     assert model.log_evidence_ == pytest.approx(np.log(p.sum() * (w[1] - w[0])), abs=0.05)
 
 
+@pytest.mark.full
 def test_a_rating_that_does_not_occur_is_possible_where_it_is_a_level():
     y = np.where(Y == 5, 4, Y)
     with_five = likelihoods.Ordinal(levels=range(1, 6))
@@ -109,6 +110,7 @@ def test_a_rating_that_does_not_occur_is_possible_where_it_is_a_level():
         assert np.all(prediction.pmf(5) < 0.1)
 
 
+@pytest.mark.full
 def test_rare_ratings_may_miss_in_rows_that_are_held_out():
     y = Y[:60].copy()
     y[y == 5] = 4

@@ -6,7 +6,7 @@ from support.for_each import for_each
 
 from posterity import DualLinearRegression, DualLogisticRegression, KernelLogisticRegression
 from posterity.inference.weights import kernel_columns
-from posterity.linear import dual
+from posterity.linear import dual_model
 
 rng = np.random.default_rng(0)
 X, QUERIES = rng.normal(size=(40, 2)), rng.normal(size=(2500, 2))
@@ -36,7 +36,7 @@ def test_queries_meet_the_training_rows_in_blocks(kind, monkeypatch):
     model.fit(X, y)
     whole, together = model.predict_dist(QUERIES), model.predict(QUERIES)
     sizes.clear()
-    for module in (dual, kernel_columns):
+    for module in (dual_model, kernel_columns):
         monkeypatch.setattr(module, "_BLOCK_VALUES", 400 * len(X))
     blocks = model.predict(QUERIES)
     assert max(sizes) <= 400 * len(X)
@@ -48,7 +48,7 @@ def test_noise_of_each_query_goes_with_its_block(monkeypatch):
     model = DualLinearRegression().fit(X, NUMBERS)
     noise = np.linspace(0.0, 1.0, len(QUERIES))
     whole = model.predict_dist(QUERIES, noise_variance=noise).variance()
-    monkeypatch.setattr(dual, "_BLOCK_VALUES", 1250 * len(X))
+    monkeypatch.setattr(dual_model, "_BLOCK_VALUES", 1250 * len(X))
     blocks = model.predict_dist(QUERIES, noise_variance=noise).variance()
     np.testing.assert_allclose(blocks, whole, rtol=1e-10)
     with pytest.raises(ValueError, match="one for each query row"):

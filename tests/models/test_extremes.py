@@ -80,6 +80,7 @@ def test_targets_whose_squares_are_doubles_are_learned_or_refused_in_words(model
     assert found is None or np.ptp(found) > 0.1 * scale
 
 
+@pytest.mark.full
 @for_each(("model", "X", "y"), [c for c in WEIGHTED if c.id not in SLOW])
 def test_weights_of_24_decades_give_finite_predictions(model, X, y):
     assert answer(model, X, y, sample_weight=np.logspace(-12.0, 12.0, len(X))) is not None

@@ -266,6 +266,7 @@ def images(n=200, seed=0):
 OWN = [Pixels(), trees.Function(brighter, pairs)]
 
 
+@pytest.mark.full
 @for_each("tests", OWN, ids=["family", "function"])
 def test_rows_may_be_images_for_every_learner(tests):
     (I, a), (I_new, a_new) = images(), images(seed=1)

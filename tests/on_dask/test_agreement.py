@@ -127,6 +127,7 @@ def test_data_frames_bring_names(model, here):
     assert list(names) == list(dask_rows.NAMES[:3])
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("kind", ON_WORKERS)
 @pytest.mark.usefixtures("client")
 def test_worker_processes(kind):
@@ -245,6 +246,7 @@ def test_noise_by_row_is_refused(here):
         posterity.BayesianLinearRegression().fit(far.X, far.y, noise_variance=far.y)
 
 
+@pytest.mark.full
 def test_features_made_on_the_workers(client):
     """How many columns they make is known before anything travels, and asked of one partition."""
     rows = dask_rows.classified(N=900, D=3)

@@ -96,6 +96,7 @@ def test_the_meter_does_not_count_what_workers_send_each_other(client):
     assert sum(traffic.sent) + sum(traffic.received) < 10_000
 
 
+@pytest.mark.full(but=3)
 @each_model
 def test_a_pass_brings_back_as_much_of_few_rows_as_of_many(traffic_of, kind):
     few, many = (of_a_pass(traffic_of(kind, N).received) for N in (2000, 200_000))
@@ -114,12 +115,14 @@ def test_a_whole_fit_brings_back_a_small_part_of_the_rows(traffic_of, kind):
     assert sum(traffic_of(kind, N).received) < 0.01 * 8 * N * M
 
 
+@pytest.mark.full(but=1)
 @each_model
 @pytest.mark.parametrize("M", [10, 20, 40])
 def test_a_pass_brings_back_a_matrix_of_the_columns(traffic_of, kind, M):
     assert 8 * M**2 < of_a_pass(traffic_of(kind, M=M).received) < 2000 + 1.2 * 8 * M**2
 
 
+@pytest.mark.full(but=1)
 @each_model
 def test_what_a_pass_sends_grows_with_the_partitions(traffic_of, kind):
     few, many = (of_a_pass(traffic_of(kind, n_partitions=n).sent) for n in (4, 12))

@@ -18,7 +18,7 @@ from posterity import comparison, tables
 from posterity.cli import app
 from posterity.cli import cluster as clusters
 from posterity.cli import voice as voices
-from posterity.comparison.members import Size
+from posterity.models import Size
 from posterity.tables import partitioned
 
 dask = pytest.importorskip("dask")
@@ -449,6 +449,7 @@ def test_the_usual_models_on_dask_are_those_that_take_many_rows():
     assert "vectors" not in {one.name for one in every}
 
 
+@pytest.mark.full
 def test_workers_started_here_are_gone_at_the_end(at):
     others = set(multiprocessing.active_children())
     line = "fit sales -t price --drop kind --dask local"

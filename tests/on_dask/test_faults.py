@@ -24,6 +24,8 @@ from posterity import (  # noqa: E402
     designs,
 )
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def mortal(started):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import designs, trees
-from posterity.trees.forests import dealing, partitioned, routing, sampling, streamed, survey
+from posterity.trees.forests import draw_rows, partitioned, routing, row_counts, sampling, streamed
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import growing
 
@@ -81,6 +81,7 @@ def test_where_trees_take_all_rows_the_forest_is_that_of_memory(model):
     assert there.n_features_in_ == 4
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("model", CLASSIFIERS + REGRESSORS, **named)
 @pytest.mark.parametrize("order", ["as it comes", "sorted by target"])
 def test_the_log_score_is_about_that_of_memory_however_rows_are_sorted(model, order):
@@ -112,6 +113,7 @@ def test_rows_out_of_the_bag_tell_how_good_a_forest_is(model):
     assert fitted.oob_log_prob_ is None  # a number a row, which nobody holds here
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("model", [CLASSIFIERS[1], REGRESSORS[0]], **named)
 def test_arrays_frames_and_worker_processes_give_the_same_forest(client, model):
     rows, X, _ = problem(model)
@@ -130,7 +132,7 @@ def test_who_grows_which_trees_changes_nothing(monkeypatch, n_hands):
     model = CLASSIFIERS[1]
     rows, X, _ = problem(model)
     expected = clone(model).fit(*dask_rows.as_arrays(rows).parts)
-    monkeypatch.setattr(dealing, "_MOST_HANDS", n_hands)
+    monkeypatch.setattr(draw_rows, "_MOST_HANDS", n_hands)
     found = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
@@ -140,12 +142,13 @@ def test_a_task_that_is_run_again_grows_the_same_trees(monkeypatch):
     model = CLASSIFIERS[1]
     rows, X, _ = problem(model)
     expected = clone(model).fit(*dask_rows.as_arrays(rows).parts)
-    play = dealing._grow
-    monkeypatch.setattr(dealing, "_grow", lambda *given: (play(*given), play(*given))[1])
+    play = draw_rows._grow
+    monkeypatch.setattr(draw_rows, "_grow", lambda *given: (play(*given), play(*given))[1])
     found = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
 
 
+@pytest.mark.full
 def test_a_fitted_forest_is_saved_and_predicts_without_dask(tmp_path):
     rows, X, _ = problem(CLASSIFIERS[1])
     fitted = clone(CLASSIFIERS[1]).fit(*dask_rows.as_arrays(rows).parts)
@@ -176,9 +179,9 @@ def test_several_targets_share_the_trees():
 def shares(model, rows):
     partitions = designs.Partitions.from_collections(*dask_rows.as_arrays(rows).parts)
     return (
-        survey.survey_classes(partitions)
+        row_counts.count_classes(partitions)
         if is_classifier(model)
-        else survey.survey_numbers(partitions)
+        else row_counts.sum_numbers(partitions)
     )
 
 
@@ -200,13 +203,13 @@ def test_a_first_look_counts_rows_and_targets():
 
 
 def test_the_variance_of_all_targets_is_that_of_memory(monkeypatch):
-    judged, noted = partitioned.judging.build_normal_forest, []
+    judged, noted = partitioned.out_of_bag_scores.build_forest, []
 
-    def note(family, grown, counted, variance, judges, plan):
+    def note(family, grown, own, counted, kind, variance, judges, plan):
         noted.append(variance)
-        return judged(family, grown, counted, variance, judges, plan)
+        return judged(family, grown, own, counted, kind, variance, judges, plan)
 
-    monkeypatch.setattr(partitioned.judging, "build_normal_forest", note)
+    monkeypatch.setattr(partitioned.out_of_bag_scores, "build_forest", note)
     rows = problem(REGRESSORS[0])[0]
     posterity.RandomForestRegressor(2, random_state=0).fit(*dask_rows.as_arrays(rows).parts)
     center = np.average(rows.y, weights=rows.sample_weight)
@@ -227,20 +230,22 @@ def test_rows_of_a_large_partition_go_down_a_part_at_a_time(monkeypatch, model):
         np.testing.assert_array_equal(found.forest_.leaves.count, expected.forest_.leaves.count)
 
 
-PARTS = survey.PartitionShares(
+PARTS = row_counts.PartitionShares(
     np.array([30, 0, 10]), np.array([60.0, 0.0, 20.0]), np.array([30, 0, 10]), are_whole=True
 )
 
 
 def draws(n_trees, **options):
     plan = ForestPlan(n_trees, growing.GrowthRules(1), **options)
-    return dealing.PartitionDraws.from_shares(PARTS, plan, np.random.default_rng(0).spawn(n_trees))
+    return draw_rows.PartitionDraws.from_shares(
+        PARTS, plan, np.random.default_rng(0).spawn(n_trees)
+    )
 
 
 @pytest.mark.parametrize("countable", [10**9, 10])
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_trees_draw_from_partitions_by_what_these_have(monkeypatch, bootstrap, countable):
-    monkeypatch.setattr(dealing, "_COUNTABLE", countable)
+    monkeypatch.setattr(draw_rows, "_COUNTABLE", countable)
     sizes = draws(2000, bootstrap=bootstrap, max_samples=20).sizes
     assert np.all(sizes.sum(axis=1) == 20)
     assert not sizes[:, 1].any()
@@ -255,7 +260,7 @@ def test_bags_hold_what_was_asked_for_and_differ_by_tree_and_partition():
     bags = [drawn.draw_bag(weights, tree, 0) for tree in range(3)]
     for bag, size in zip(bags, drawn.sizes[:, 0], strict=True):
         assert bag.weights.sum() == size
-    twin = dealing.PartitionDraws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
+    twin = draw_rows.PartitionDraws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
     others = [twin.draw_bag(weights, tree, 2) for tree in range(3)]
     different = [*bags, *others]
     for i, one in enumerate(different):
@@ -267,16 +272,16 @@ def test_bags_hold_what_was_asked_for_and_differ_by_tree_and_partition():
 
 
 def test_all_rows_are_taken_where_weights_are_fractions_and_no_bag_is_drawn():
-    fractions = survey.PartitionShares(
+    fractions = row_counts.PartitionShares(
         PARTS.lengths, 0.1 * PARTS.weights, PARTS.present, are_whole=False
     )
     plan = ForestPlan(1, growing.GrowthRules(1), bootstrap=False)
-    drawn = dealing.PartitionDraws.from_shares(fractions, plan, [np.random.default_rng(0)])
+    drawn = draw_rows.PartitionDraws.from_shares(fractions, plan, [np.random.default_rng(0)])
     weights = np.full(30, 0.2)
     np.testing.assert_array_equal(drawn.draw_bag(weights, 0, 0).weights, weights)
     few = ForestPlan(1, growing.GrowthRules(1), bootstrap=False, max_samples=5)
     with pytest.raises(ValueError, match="only where weights are whole numbers"):
-        dealing.PartitionDraws.from_shares(fractions, few, [np.random.default_rng(0)])
+        draw_rows.PartitionDraws.from_shares(fractions, few, [np.random.default_rng(0)])
 
 
 def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
@@ -291,13 +296,13 @@ def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
 
 def test_judges_are_those_trees_have_not_seen(monkeypatch):
     noted = []
-    judged = partitioned.judging.build_class_forest
+    judged = partitioned.out_of_bag_scores.build_forest
 
-    def note(family, grown, own, counted, base, judges, plan):
+    def note(family, grown, own, counted, kind, base, judges, plan):
         noted.append((own, judges))
-        return judged(family, grown, own, counted, base, judges, plan)
+        return judged(family, grown, own, counted, kind, base, judges, plan)
 
-    monkeypatch.setattr(partitioned.judging, "build_class_forest", note)
+    monkeypatch.setattr(partitioned.out_of_bag_scores, "build_forest", note)
     rows = problem(CLASSIFIERS[0])[0]
     alone = dask_rows.Rows(rows.X, np.arange(TRAINING) % 2, rows.sample_weight)
     model = posterity.RandomForestClassifier(5, max_samples=100, random_state=0)

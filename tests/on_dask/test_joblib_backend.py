@@ -41,6 +41,7 @@ def problem(model, n=60):
     return (X, np.where(y > 0.0, "yes", "no")) if hasattr(model, "predict_proba") else (X, y)
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize(("model", "grid"), SEARCHES, ids=lambda part: type(part).__name__)
 def test_a_search_on_workers_is_the_search_without_them(client, model, grid):
     X, y = problem(model)

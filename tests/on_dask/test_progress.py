@@ -98,6 +98,7 @@ def test_work_without_a_cluster_needs_no_bar(person):
         assert seen(Terminal(), work=at_once) == (sum(range(12)), "")
 
 
+@pytest.mark.full
 def test_the_scheduler_stops_counting_when_the_work_is_done(client, person):
     seen(Terminal())
     assert settles(lambda: (n_watchers(client), n_tasks(client)), (0, 0))
@@ -130,6 +131,7 @@ def test_an_interrupted_wait_leaves_no_work_behind(client, person):
     assert settles(lambda: n_tasks(client), 0)
 
 
+@pytest.mark.full
 def test_a_terminal_that_has_gone_is_no_reason_to_fail(client, person):
     assert seen(Closed())[0] == sum(range(12))
 

@@ -154,6 +154,7 @@ def test_data_frames_of_unknown_length_keep_their_names():
         assert_same(found, expected, names, columns)
 
 
+@pytest.mark.full
 def test_worker_processes_do_the_work_and_leave_nothing_behind(client, tmp_path):
     X, y, w = rows()
     with dask.config.set(scheduler=None):
@@ -196,7 +197,6 @@ def test_one_pass_is_enough_where_nothing_is_drawn(monkeypatch):
         (RelevanceVectorClassifier, {"candidates": None}, "give candidates="),
         (RelevanceVectorRegressor, {"query_column": True}, "keeps all rows"),
         (RelevanceVectorClassifier, {"query_column": True}, "keeps all rows"),
-        (RelevanceVectorClassifier, {"algorithm": "alternating"}, "needs all rows in memory"),
         (RelevanceVectorRegressor, {"kernel": kernels.Spectrum(2)}, "compares objects"),
         (RelevanceVectorRegressor, {"noise_variance": -1.0}, "noise_variance"),
         (RelevanceVectorRegressor, {"candidates": np.ones((2, 3))}, "candidates have 3 columns"),

@@ -36,7 +36,7 @@ from posterity import (
     RidgeRegression,
     persistence,
 )
-from posterity.persistence import around, errors, foreign, registry
+from posterity.persistence import errors, foreign, registry
 
 # AdaBoost scales weights to a sum of one, which models of repetitions point out.
 pytestmark = pytest.mark.filterwarnings("ignore:sample_weight says how often:UserWarning")
@@ -202,6 +202,7 @@ def path(tmp_path):
     return tmp_path / "model.posterity"
 
 
+@pytest.mark.full(but=20)
 @pytest.mark.parametrize(("model", "rows", "target"), CASES, ids=name_of)
 def test_a_model_around_ours_predicts_the_same_after_a_file(model, rows, target, path):
     fitted = clone(model).fit(rows, target)
@@ -255,11 +256,11 @@ def test_every_class_that_files_may_name_is_tried():
     tried |= {type(splitter).__name__ for splitter in GROUP_SPLITTERS}
     within = {"IsotonicRegression", "KernelCenterer", "LabelBinarizer", "LabelEncoder"}
     within |= {"LogisticRegression"}  # fitted by others of the table
-    named = {name for names in around.CLASSES.values() for name in names.split()}
+    named = {name for names in foreign.CLASSES.values() for name in names.split()}
     assert named - tried - within == set()
 
 
-@for_each("table", [around.CLASSES, around.INNER, around.FUNCTIONS])
+@for_each("table", [foreign.CLASSES, foreign.INNER, foreign.FUNCTIONS])
 def test_every_name_is_found_and_gives_itself(table):
     known = registry.Registry()
     for module, names in table.items():

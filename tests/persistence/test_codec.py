@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import metrics
+from support.effort import draws
 from support.for_each import for_each
 
 from posterity import features, kernels, persistence
@@ -138,7 +139,7 @@ NESTED = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60, least=10), deadline=None)
 @given(NESTED)
 def test_anything_nested_comes_back(value):
     same(value, through(value))

@@ -47,6 +47,7 @@ def test_every_public_estimator_is_in_the_table():
     assert {type(case.model) for case in CASES} == {c for c in public if is_estimator(c)}
 
 
+@pytest.mark.full(but=40)
 @every_case
 def test_a_file_brings_all_of_a_model_back_to_the_last_bit(case, tmp_path):
     loaded = through_file(case.fitted, tmp_path)
@@ -59,6 +60,7 @@ def test_a_file_brings_all_of_a_model_back_to_the_last_bit(case, tmp_path):
     assert again.stat().st_size == persistence.compute_size(case.fitted, classes=(Bump,))
 
 
+@pytest.mark.full(but=40)
 @every_case
 def test_pickle_and_skops_bring_a_model_back_to_the_last_bit(case, tmp_path):
     for through in (through_pickle, through_skops):
@@ -66,18 +68,21 @@ def test_pickle_and_skops_bring_a_model_back_to_the_last_bit(case, tmp_path):
         assert_same_answers(case.said, answers(loaded, case.queries))
 
 
+@pytest.mark.full(but=20)
 @every_model
 def test_a_model_that_was_not_fitted_comes_back(case, tmp_path):
     loaded = through_file(case.model, tmp_path)
     assert_same(case.model, loaded)
 
 
+@pytest.mark.full(but=20)
 @every_model
 def test_a_loaded_model_can_be_fitted_again(case, tmp_path):
     loaded = case.refitted(through_file(case.fitted, tmp_path))
     assert_same_answers(case.said, answers(loaded, case.queries))
 
 
+@pytest.mark.full(but=6)
 @pytest.mark.parametrize(
     "case",
     [case for case in ONCE if hasattr(case.model, "partial_fit")],

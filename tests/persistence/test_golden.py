@@ -43,6 +43,7 @@ def test_a_golden_file_says_what_it_said(path):
                 np.testing.assert_array_equal(found[name], said[name])
 
 
+@pytest.mark.full(but=15)
 @every_file
 def test_a_golden_file_written_again_is_the_same(path, tmp_path):
     persistence.save(persistence.load(path), tmp_path / "again")

@@ -34,6 +34,7 @@ def tried(path):
         return None, str(error)
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("part", range(10))
 def test_thousands_of_changed_files_do_no_harm(part, files, watched, limits, tmp_path):
     rng = np.random.default_rng(part)

@@ -64,7 +64,7 @@ def test_other_names_are_not_looked_up(name):
 def test_a_record_is_refused_where_nothing_that_holds_it_is_in_the_file(tmp_path):
     model = posterity.GaussianProcessRegressor(kernels.RBF(1.0).fixed(), noise_variance=0.1)
     record = model.fit([[0.0], [1.0]], [0.0, 1.0])._fitted
-    with pytest.raises(persistence.FileError, match=r"a posterity.models.*NormalFit, which a"):
+    with pytest.raises(persistence.FileError, match=r"a posterity.process.*NormalFit, which a"):
         persistence.save(record, tmp_path / "record")
     entry = {"class": "NormalFit", "fields": {}}
     with pytest.raises(persistence.FileError, match="'NormalFit', which this version"):

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pytest
 from golden_models import queries
 from persistence_cases import answers
 from support.for_each import for_each
@@ -15,6 +16,7 @@ THREADS = 4
 FILES = sorted((Path(__file__).parent / "golden").glob("*.posterity"))
 
 
+@pytest.mark.full
 @for_each("path", FILES, ids=lambda path: path.stem)
 def test_four_threads_get_the_answers_of_one(path):
     rows = queries(path.stem)

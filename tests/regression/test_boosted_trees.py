@@ -218,6 +218,7 @@ def test_locations_of_counts_and_amounts_rise_with_monotone_columns(likelihood):
     assert np.all(np.diff(np.log(model.predict(along)).reshape(10, 30), axis=1) >= -0.03)
 
 
+@pytest.mark.full
 @for_each("rate", [10.0, 1e5])
 def test_counts_of_any_rate_lie_in_their_intervals(rate):
     """Of large counts the error of the trees is many times the noise of Poisson's."""

@@ -30,6 +30,7 @@ def ranks(n, m, *, fit_intercept, seed):
     return out
 
 
+@pytest.mark.full
 @for_each(("n", "m"), [(12, 3), (6, 10)])
 @for_each("fit_intercept", [True, False])
 def test_posterior_ranks_of_the_weights_are_uniform(n, m, fit_intercept):
@@ -39,6 +40,7 @@ def test_posterior_ranks_of_the_weights_are_uniform(n, m, fit_intercept):
         assert stats.chisquare(counts).pvalue > 1e-4
 
 
+@pytest.mark.full
 def test_ranks_would_show_a_posterior_that_is_too_narrow():
     """The check can fail: halve the spread of the draws and it does."""
     rank = ranks(12, 3, fit_intercept=False, seed=1)
@@ -47,6 +49,7 @@ def test_ranks_would_show_a_posterior_that_is_too_narrow():
     assert stats.chisquare(counts).pvalue < 1e-4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", [LinearRegression(), BayesianLinearRegression()], ids=repr)
 def test_intervals_cover_as_often_as_they_say(model):
     rng = np.random.default_rng(4)

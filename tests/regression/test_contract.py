@@ -19,7 +19,7 @@ from support.for_each import for_each
 
 import posterity
 from posterity import distributions, kernels, likelihoods, models
-from posterity.trees.estimators import split_model
+from posterity.trees.estimators import forest_model
 
 
 def subclasses(cls):
@@ -72,6 +72,7 @@ def test_everything_derives_from_the_distribution(model):
     assert 0.5 < inside <= 1.0
 
 
+@pytest.mark.full(but=10)
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_quantiles_agree_with_samples(model):
     X, _ = data_for(model)
@@ -87,7 +88,7 @@ def learns_for_all_outputs(model):
     """Whether outputs share what is learned, so that each by itself would learn another."""
     if isinstance(model, posterity.SparseLinearRegression | posterity.RelevanceVectorRegressor):
         return True  # the columns
-    if isinstance(model, split_model.ForestModel):
+    if isinstance(model, forest_model.ForestModel):
         return True  # the trees
     if not isinstance(model, posterity.GaussianProcessRegressor):
         return False
@@ -97,6 +98,7 @@ def learns_for_all_outputs(model):
 SEVERAL = [i for i, case in enumerate(CASES) if get_tags(case).target_tags.multi_output]
 
 
+@pytest.mark.full(but=6)
 @pytest.mark.parametrize("model", [CASES[i] for i in SEVERAL], ids=[IDS[i] for i in SEVERAL])
 def test_several_outputs_are_fitted_at_once(model):
     X, y = data_for(model)
@@ -121,6 +123,7 @@ def test_several_outputs_are_refused_where_there_is_one(model):
         clone(model).fit(X, np.column_stack([y, y]))
 
 
+@pytest.mark.full(but=12)
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_weights_equal_repetition(model):
     X, y = data_for(model)
@@ -147,6 +150,7 @@ def test_names_of_data_frames_are_kept_and_checked(model, frame):
         fitted.predict(swapped)
 
 
+@pytest.mark.full(but=8)
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_it_works_inside_pipelines_and_searches(model):
     X, y = data_for(model)
@@ -176,6 +180,7 @@ def test_quantile_levels_are_checked():
         posterity.RidgeRegression().fit(X, y).predict_quantiles(X, quantiles=[0.5, 1.0])
 
 
+@pytest.mark.full(but=12)
 @pytest.mark.parametrize("model", CASES, ids=IDS)
 def test_a_refused_refit_leaves_the_earlier_fit(model):
     X, y = data_for(model)

@@ -72,6 +72,7 @@ def test_likelihood_of_an_exposed_count_is_that_of_its_expected_count(likelihood
         np.testing.assert_allclose(one, other, rtol=1e-10)
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_rates_are_learned_and_a_double_exposure_doubles_the_mean(model):
     X, y, exposure, rate = draw_counts()
@@ -96,6 +97,7 @@ def test_stages_end_in_the_prediction_over_the_exposure(model):
     np.testing.assert_allclose(dist.mean(), 2.0 * fitted.predict(X), rtol=1e-6)
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_the_unit_of_exposure_does_not_matter(model):
     """Hours or minutes: rates have another unit, and expected counts are the same."""

@@ -11,13 +11,12 @@ SETTINGS = [
     RelevanceVectorRegressor(fit_intercept=False),
     RelevanceVectorRegressor(query_column=True),
     RelevanceVectorRegressor(candidates=20, random_state=0),
-    RelevanceVectorRegressor(algorithm="alternating"),
     RelevanceVectorRegressor(max_vectors=5),
     SparseLinearRegression(),
-    SparseLinearRegression(algorithm="alternating"),
 ]
 
 
+@pytest.mark.full
 @for_each("n_outputs", [1, 2])
 @for_each("total", [1e-12, 0.01, 1.0, 1.5])
 @for_each("model", SETTINGS, ids=str)

@@ -39,6 +39,7 @@ def averaged_rates(y, weights, mean, variance):
     return float(p @ np.exp(np.minimum(a, 700.0)) / np.sum(p))
 
 
+@pytest.mark.full
 @for_each("n", [5, 30, 100, 1000])
 def test_the_mean_of_zero_counts_is_less_than_half_an_event_in_all_rows(n):
     X = rows(n)

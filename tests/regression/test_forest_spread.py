@@ -38,11 +38,13 @@ def test_aleatoric_variance_follows_the_noise_and_epistemic_variance_grows_in_ga
     assert epistemic[2] > max(2.0 * epistemic[0], epistemic[1])
 
 
+@pytest.mark.full
 def test_intervals_cover_what_they_say(forest, friedman):
     low, high = forest.predict_quantiles(friedman[2], (0.05, 0.95)).T
     assert np.mean((low < friedman[3]) & (friedman[3] < high)) == pytest.approx(0.9, abs=0.04)
 
 
+@pytest.mark.full
 def test_errors_are_those_of_other_forests_and_densities_beat_the_spread_of_trees(forest, friedman):
     X, y, X_new, y_new = friedman
     other = ensemble.RandomForestRegressor(random_state=0).fit(X, y)

@@ -81,6 +81,7 @@ def test_evidence_and_predictions_are_the_dense_formulas(mean, outputs, is_known
         np.testing.assert_allclose(C_k, cov_star, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.full(but=1)
 @each_mean
 @for_each("scaled", [False, True])
 def test_a_weight_is_a_repetition_in_all_that_is_learned(mean, scaled):
@@ -113,6 +114,7 @@ def test_the_evidence_of_weighted_rows_is_the_density_of_all_repetitions(scaled)
     assert model.log_evidence_ == pytest.approx(multivariate_normal(cov=C).logpdf(targets))
 
 
+@pytest.mark.full(but=1)
 @each_mean
 @for_each("scaled", [False, True])
 def test_units_of_the_targets_change_the_evidence_by_their_jacobian(mean, scaled):
@@ -359,6 +361,7 @@ def test_parameters_at_the_end_of_their_range_are_named():
     assert fixed().fit(X, y).at_bounds_ == ()
 
 
+@pytest.mark.full
 def test_restarts_find_at_least_as_much_and_the_same_by_two_jobs():
     X, y = data(30)
     one, two = (
@@ -373,6 +376,7 @@ def test_restarts_find_at_least_as_much_and_the_same_by_two_jobs():
     assert one.log_evidence_ == pytest.approx(two.log_evidence_, rel=1e-7)
 
 
+@pytest.mark.full
 def test_beginning_on_few_rows_finds_the_same(monkeypatch):
     X, y = data(200)
     whole = GaussianProcessRegressor().fit(X, y)
@@ -466,6 +470,7 @@ def test_tensors_stay_tensors(torch):
     assert weighted.X_train_.shape == (16, 2)
 
 
+@pytest.mark.full
 def test_arrays_of_the_standard_are_enough():
     strict = pytest.importorskip("array_api_strict")
     X, y = data()
@@ -535,6 +540,7 @@ def test_the_evidence_of_carbon_dioxide_is_the_published_one():
     assert model.log_evidence_ == pytest.approx(-115.050, abs=0.005)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not SMALL.exists(), reason="the data are not here")
 def test_the_parameters_of_carbon_dioxide_are_found_from_those_of_the_book():
     X, y = co2_months()

@@ -90,6 +90,7 @@ def test_one_row_is_enough_where_nothing_is_learned():
     assert known.noise_variance_ == 0.5
 
 
+@pytest.mark.full
 @for_each("scaled", [False, True])
 @for_each("mean", ["zero", "constant", "linear"])
 @for_each("value", [0.0, 0.1, -3e5])
@@ -102,6 +103,7 @@ def test_constant_targets_are_predicted_again(mean, scaled, value):
     assert np.isfinite(model.log_evidence_)
 
 
+@pytest.mark.full
 def test_a_constant_output_beside_another_is_fitted_too():
     X, y = data()
     for scaled in (False, True):
@@ -240,6 +242,7 @@ RANDOM = [
 ]
 
 
+@pytest.mark.full
 @for_each("seed", range(5))
 @pytest.mark.filterwarnings("ignore::posterity.linalg.JitterWarning")
 def test_no_variance_is_negative_in_two_thousand_configurations(seed):

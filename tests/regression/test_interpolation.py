@@ -37,6 +37,7 @@ def design(name, n):
     return X, function(X), function
 
 
+@pytest.mark.full(but=2)
 @for_each("n", [10, 25, 80])
 @for_each("kernel", KERNELS.values(), ids=KERNELS)
 @each_function
@@ -49,6 +50,7 @@ def test_smooth_functions_are_interpolated_without_a_warning(name, kernel, n):
     assert model.jitter_ == pytest.approx(1e-10 * mean_variance)
 
 
+@pytest.mark.full(but=2)
 @each_function
 def test_between_rows_the_band_holds_the_function(name):
     X, y, function = design(name, 80)

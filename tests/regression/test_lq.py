@@ -26,6 +26,7 @@ def data(n=80, m=5, seed=0):
     return X, X @ w + 5.0 + rng.normal(size=n)
 
 
+@pytest.mark.full
 @checks_of_settings(
     [
         LqRegression(penalty_power=0.5),
@@ -141,6 +142,7 @@ def test_features_are_what_it_is_linear_in():
     assert model.predict(X).shape == (80,)
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_weights():
     X, y = data(410, 2)
     first, second = (LqRegression(loss_power=0.4, random_state=5).fit(X, y).coef_ for _ in range(2))

@@ -16,6 +16,7 @@ def amounts(relative, n=40, slope=0.0, seed=0):
     return X, np.exp(relative * (slope * X[:, 0] + noise)), relative * noise
 
 
+@pytest.mark.full
 @for_each("relative", [1e-2, 1e-4, 1e-6, 1e-7])
 @for_each("slope", [0.0, 3.0])
 def test_the_shape_is_one_over_the_squared_relative_scatter(relative, slope):

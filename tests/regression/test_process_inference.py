@@ -76,12 +76,14 @@ def errors(name, inference):
     )
 
 
+@pytest.mark.full
 @for_each(("name", "inference"), TOLERANCES)
 def test_an_approximation_is_as_near_to_quadrature_as_it_is_known_for(name, inference):
     found = errors(name, inference)
     assert np.all(np.array(found) < TOLERANCES[name, inference]), found
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("name", CASES)
 def test_propagation_is_nearer_than_laplace(name):
     assert np.all(np.array(errors(name, "propagation")) < errors(name, "laplace"))

@@ -28,6 +28,7 @@ def robust(**options):
     return GaussianProcessRegressor(**{"kernel": KERNEL, "likelihood": OUTLIERS, **options})
 
 
+@pytest.mark.full
 def test_outliers_are_ignored():
     X, truth, rng = data(60)
     clean = truth + 0.1 * rng.normal(size=60)

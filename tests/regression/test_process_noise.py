@@ -17,6 +17,7 @@ def rough(n=150, noise=0.02, seed=0):
     return X, f / f.std() + noise * rng.normal(size=n)
 
 
+@pytest.mark.full
 @for_each("copies", [0, 1, 5])
 def test_a_row_that_is_observed_again_does_not_ruin_a_log_score(copies):
     X, y = rough()
@@ -60,6 +61,7 @@ def linear(n=60, seed=0):
     return X, np.sin(X[:, 0]) + 0.5 * X[:, 1] + 0.5 * rng.normal(size=n)
 
 
+@pytest.mark.full
 @for_each(("gap", "decimals"), [(1e-6, 12), (1e-2, 12), (1e-4, 3), (1e-3, 1)])
 def test_near_copies_do_not_drive_the_noise_to_its_bound(gap, decimals):
     (X, y), (X_new, y_new) = linear(), linear(2000, seed=1)

@@ -43,6 +43,7 @@ def test_curves_are_learned_and_the_spread_follows_the_noise(model):
     assert np.median(std[X[:, 0] > 0.2]) > 1.5 * np.median(std[X[:, 0] < -0.2])
 
 
+@pytest.mark.full
 def test_scores_out_of_the_bag_are_those_of_new_rows():
     model, (X, y) = RandomForestRegressor(random_state=0).fit(*waves(1000)), waves(1000, seed=1)
     new = model.predict_dist(X).log_prob(y).mean()
@@ -88,6 +89,7 @@ def test_several_targets_share_the_trees(model):
     assert clone(model).fit(X, Y[:, :1]).predict(X).shape == (150, 1)
 
 
+@pytest.mark.full
 def test_weights_are_repetition_in_distribution_where_rows_are_drawn():
     X, y = waves(60)
     w = np.random.default_rng(1).integers(0, 4, size=60)

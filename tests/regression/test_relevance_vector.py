@@ -238,16 +238,6 @@ def test_many_outputs_are_fitted():
     assert model.predict(X).shape == (80, 63)
 
 
-def test_both_algorithms_find_like_functions():
-    X, y = wave()
-    one, other = (
-        RelevanceVectorRegressor(KERNEL, algorithm=name).fit(X, y)
-        for name in ("sequential", "alternating")
-    )
-    assert other.log_evidence_ == pytest.approx(one.log_evidence_, abs=3.0)
-    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=0.1)
-
-
 def test_strings_have_relevance_too():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("ab"), size=8)) for _ in range(40)]
@@ -399,7 +389,6 @@ def test_names_of_columns_reach_the_kernel():
 @for_each(
     ("choice", "said"),
     [
-        ({"algorithm": "greedy"}, "algorithm='greedy'"),
         ({"max_iter": 1.5}, "max_iter=1.5"),
         ({"degrees_of_freedom": -1.0}, "degrees_of_freedom"),
         ({"noise_variance": 0.0}, "noise_variance"),
@@ -421,8 +410,6 @@ def test_a_prediction_costs_no_more_vectors_than_allowed():
     assert few.log_evidence_ < free.log_evidence_
     with pytest.raises(ValueError, match=r"max_vectors=0 must be a whole number"):
         RelevanceVectorRegressor(max_vectors=0).fit(X, y)
-    with pytest.raises(ValueError, match="for algorithm='sequential'"):
-        RelevanceVectorRegressor(max_vectors=3, algorithm="alternating").fit(X, y)
 
 
 def test_near_copies_that_differ_in_a_column_without_meaning_do_not_lower_the_noise():

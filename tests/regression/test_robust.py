@@ -38,6 +38,7 @@ def test_a_line_is_found_among_outliers(share, seed):
     assert model.log_evidence_ > squares.log_evidence_ + 10.0
 
 
+@pytest.mark.full
 @for_each("share", [0.1, 0.2, 0.3])
 def test_fewer_degrees_of_freedom_are_learned_where_they_are_asked_for(share):
     X, y = line(share=share)
@@ -143,6 +144,7 @@ def test_weights_equal_repetition():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-3)
 
 
+@pytest.mark.full
 def test_it_learns_curves_and_streams():
     X, _ = line(200)
     rng = np.random.default_rng(1)
@@ -208,6 +210,7 @@ def test_an_origin_far_away_changes_neither_the_fit_nor_its_work(monkeypatch):
         assert moved.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-4)
 
 
+@pytest.mark.full
 @for_each("fewest", [2.34, 0.5])
 @for_each("seed", [104, 112, 120])
 def test_processes_with_outliers_converge(seed, fewest):

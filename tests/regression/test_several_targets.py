@@ -24,6 +24,7 @@ def options(case):
     }[case]
 
 
+@pytest.mark.full(but=2)
 @pytest.mark.parametrize("case", ["default", "points", "no noise", "scaled"])
 def test_each_target_is_fitted_as_if_alone(case):
     X, Y = data()

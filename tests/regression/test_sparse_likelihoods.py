@@ -185,7 +185,6 @@ def test_files_keep_the_likelihood(tmp_path):
         ({"likelihood": likelihoods.Categorical(3)}, "must be a likelihood of one latent value"),
         ({"noise_variance": 0.1}, "give it to the likelihood"),
         ({"inference": "exact"}, "inference='exact' must be one of"),
-        ({"likelihood": likelihoods.Gamma(), "algorithm": "alternating"}, "does not learn"),
     ],
 )
 def test_what_does_not_go_together_is_refused(cls, wrong, sentence):

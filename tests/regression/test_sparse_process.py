@@ -68,6 +68,7 @@ def smooth(n):
     return X[:n], y[:n], X[n:], y[n:]
 
 
+@pytest.mark.full
 @for_each("noise", [0.0, 1e-3])
 def test_little_noise_is_covered_and_more_points_raise_the_bound(noise):
     X, y, X_new, y_new = smooth(300)

@@ -83,6 +83,7 @@ def test_a_truncated_model_is_one_fitted_to_that_length(likelihood):
     assert np.all(np.diff(long.log_likelihoods_) > 0.0)
 
 
+@pytest.mark.full
 def test_a_curve_and_its_noise_are_learned():
     X, y = curve(n=400)
     model = StagewiseRegressor(12, units="radial", random_state=0).fit(X, y)
@@ -103,6 +104,7 @@ def test_counts_are_predicted_as_counts():
     assert np.mean(dist.log_prob(y)) == pytest.approx(best, abs=0.02)
 
 
+@pytest.mark.full
 def test_outliers_lose_their_influence_under_heavy_tails():
     X, y = curve(n=200)
     truth = np.arctan(4.0 * X[:, 0]) - np.exp(-0.5 * (X[:, 0] - 1.5) ** 2 / 0.16)
@@ -123,6 +125,7 @@ def test_tails_without_a_mean_are_predicted_by_their_centre():
     np.testing.assert_allclose(model.predict(X), expected)
 
 
+@pytest.mark.full(but=2)
 @every_likelihood
 def test_integer_weights_equal_repeated_rows(likelihood):
     X, y = curve(likelihood, n=80)
@@ -147,6 +150,7 @@ def test_noise_is_that_about_rows_which_units_have_not_seen():
     assert isinstance(given.predict_dist(X), distributions.Normal)
 
 
+@pytest.mark.full
 def test_held_out_rows_choose_how_many_units_are_fitted_to_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4))

@@ -38,22 +38,22 @@ def fitted(estimator: Any, frame: pl.DataFrame, target: str) -> tables.TableMode
     return tables.TableModel(estimator, tables.infer(frame, target)).fit(frame)
 
 
-def told(estimator: Any, frame: pl.DataFrame, target: str, **more: Any) -> report.Story:
+def told(estimator: Any, frame: pl.DataFrame, target: str, **more: Any) -> report.ReportContents:
     """A story of one model, measured on the rows it was fitted to."""
     model = fitted(estimator, frame, target)
     held_out = comparison.evaluate(model, frame).held_out
-    return report.Story("a title", "posterity report it", model, frame, held_out, **more)
+    return report.ReportContents("a title", "posterity report it", model, frame, held_out, **more)
 
 
-def numbers() -> report.Story:
+def numbers() -> report.ReportContents:
     return told(BayesianLinearRegression(), measurements(), "height")
 
 
-def classes() -> report.Story:
+def classes() -> report.ReportContents:
     return told(BayesianLogisticRegression(), flowers(), "c")
 
 
-def vectors() -> report.Story:
+def vectors() -> report.ReportContents:
     """Kept rows; the first rows of the table have no target."""
     rng = np.random.default_rng(2)
     x = rng.uniform(-3.0, 3.0, 80)
@@ -62,7 +62,7 @@ def vectors() -> report.Story:
     return told(RelevanceVectorRegressor(kernels.RBF(1.0).fixed()), frame, "y")
 
 
-def compared(story: report.Story, *behind: float) -> report.Story:
+def compared(story: report.ReportContents, *behind: float) -> report.ReportContents:
     """The same, as the winner over models that are so far behind; the last is a baseline."""
     first = comparison.evaluate(story.model, story.frame)
     best = dataclasses.replace(first, name="best one", code="Best()", baseline=False)

@@ -16,9 +16,11 @@ IMAGE = '"><img src=x onerror=alert(1)>'
 HOSTILE = (SCRIPT, IMAGE, "</script><script>alert(2)</script>", "{{ 7 * 7 }}", "\u2028<!--")
 
 
-def story(model: tables.TableModel, frame: pl.DataFrame, title: str) -> report.Story:
+def story(model: tables.TableModel, frame: pl.DataFrame, title: str) -> report.ReportContents:
     held_out = comparison.evaluate(model, frame).held_out
-    return report.Story(title, "posterity compare data.csv --target y", model, frame, held_out)
+    return report.ReportContents(
+        title, "posterity compare data.csv --target y", model, frame, held_out
+    )
 
 
 @pytest.fixture(scope="module")

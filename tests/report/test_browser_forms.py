@@ -10,8 +10,8 @@ import pytest
 from report import panel_cases
 
 from posterity import features, kernels, likelihoods, linear, local, process, sparse, tables, trees
+from posterity.process.latent import condensed
 from posterity.report import what_if
-from posterity.report.what_if import condensing
 
 CLOSE = 1e-6
 SUM = (
@@ -70,6 +70,16 @@ REGRESSORS = {
     ),
     "tree": trees.RandomTreeRegressor(random_state=0),
     "forest": trees.RandomForestRegressor(10, random_state=0),
+    "boosted trees": trees.BoostedTreesRegressor(10, cv=2, random_state=0),
+    "boosted normal": trees.BoostedTreesRegressor(
+        10, likelihood=likelihoods.Normal(), cv=2, random_state=0
+    ),
+    "boosted gamma": trees.BoostedTreesRegressor(
+        10, likelihood=likelihoods.Gamma(), cv=2, random_state=0
+    ),
+    "boosted, one spread": trees.BoostedTreesRegressor(
+        10, likelihood=likelihoods.StudentT(scale=0.5, degrees_of_freedom=5.0), cv=2, random_state=0
+    ),
 }
 CLASSIFIERS = {
     "logistic": linear.LogisticRegression(features=features.Heaviside(1)),
@@ -115,6 +125,7 @@ def assert_same_number(found: list[Any], dist: Any, tolerance: float) -> None:
     np.testing.assert_allclose(told / unit[:, None], expected / unit[:, None], atol=tolerance)
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize("name", REGRESSORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_number_is_what_the_model_says(
@@ -125,6 +136,7 @@ def test_a_number_is_what_the_model_says(
     assert_same_number(found, model.predict_dist(rows), CLOSE)
 
 
+@pytest.mark.full(but=4)
 @pytest.mark.parametrize(
     ("name", "n_classes"),
     [*((name, C) for name in CLASSIFIERS for C in (2, 3)), ("bayesian", 6), ("process", 4)],
@@ -144,7 +156,7 @@ def test_probabilities_are_what_the_model_says(
 def test_few_rows_tell_what_many_say(
     n_classes: int, chromium: browser.Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(condensing, "MOST_ROWS", 50)
+    monkeypatch.setattr(condensed, "MOST_PAGE_ROWS", 50)
     kind = process.GaussianProcessClassifier if n_classes else None
     estimator = (kind or process.GaussianProcessRegressor)(
         kernels.Scaled(kernels.RBF(3.0)), max_iter=3, random_state=0

@@ -17,7 +17,7 @@ import pytest
 from report import stories
 
 from posterity import comparison, linear, report, tables
-from posterity.report import html, pages
+from posterity.report import pages
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -60,7 +60,7 @@ class Reader(HTMLParser):
             self.texts.setdefault(self.open[-1], []).append(data)
 
 
-def hostile_story() -> report.Story:
+def hostile_story() -> report.ReportContents:
     rng = np.random.default_rng(0)
     n = 80
     x, level = rng.normal(size=n), rng.choice(HOSTILE[:4], n)
@@ -256,9 +256,9 @@ def test_a_file_name_that_is_no_text_is_written_all_the_same(tmp_path: Path) -> 
 
 def test_a_template_that_asks_for_what_is_not_there_fails() -> None:
     with pytest.raises(jinja2.UndefinedError):
-        html.make_environment().from_string("{{ nothing }}").render()
+        pages.make_environment().from_string("{{ nothing }}").render()
 
 
 def test_texts_are_escaped_by_the_template() -> None:
-    shown = html.make_environment().from_string("{{ a }}").render(a="<b>")
+    shown = pages.make_environment().from_string("{{ a }}").render(a="<b>")
     assert shown == "&lt;b&gt;"

@@ -19,26 +19,21 @@ from posterity import comparison, kernels, linear, process, report, sparse
 from posterity.comparison.results import HeldOut
 from posterity.linear import BayesianLogisticRegression
 from posterity.report import sections
-from posterity.report.material import ReportData, draw_positions
+from posterity.report.contents import ReportData, draw_positions
 from posterity.report.sections import (
     calibration,
-    class_map,
-    classes,
     curves,
     dependence,
     flagged,
     head,
-    inner,
     inputs,
     models,
     panel,
     prediction,
     ranking,
-    reliability,
     reproduce,
     residuals,
-    surprising,
-    vectors,
+    rows,
     weights,
 )
 from posterity.report.sections.blocks import (
@@ -52,10 +47,11 @@ from posterity.report.sections.blocks import (
     Section,
     Table,
 )
+from posterity.scoring.calibration import ProbabilityBins
 from posterity.trees import RandomForestClassifier
 
 
-def looked(story: report.Story) -> ReportData:
+def looked(story: report.ReportContents) -> ReportData:
     return ReportData.of(story)
 
 
@@ -117,7 +113,7 @@ def test_rows_to_ask_about_are_typical_but_for_one_column() -> None:
 def test_quantiles_are_those_of_the_model() -> None:
     frame = of_numbers().sample[:7]
     q = of_numbers().quantiles(frame)
-    dist = of_numbers().story.model.predict_dist(frame)
+    dist = of_numbers().contents.model.predict_dist(frame)
     assert np.allclose(dist.cdf(q.T), np.array([0.05, 0.25, 0.5, 0.75, 0.95])[:, None])
 
 
@@ -209,7 +205,7 @@ def test_names_of_models_lead_to_what_they_are() -> None:
         dataclasses.replace(results[1], name="linear", code="BayesianLinearRegression()"),
         dataclasses.replace(results[2], name="mean"),
     )
-    verdict = "Use 'linear', not 'other' <b>."
+    verdict = "Use 'linear', not 'other' <b>; choose it with --prefer best."
     found = dataclasses.replace(
         story.comparison,
         results=tuple(results),
@@ -226,7 +222,8 @@ def test_names_of_models_lead_to_what_they_are() -> None:
     assert facts["Python"] == "BayesianLinearRegression()"
     told = head.head(story)
     link = f'<a href="#{cards.cards[1].name}">linear</a>'
-    assert told.verdict == f"Use {link}, not &#39;other&#39; &lt;b&gt;."
+    option = "choose it with <code>--prefer best</code>."
+    assert told.verdict == f"Use {link}, not &#39;other&#39; &lt;b&gt;; {option}"
     assert told.cautions == found.cautions
     assert ("Scores hold", "for new trees") in told.facts
     assert "this holds for new trees." in calibration.section(looked(story)).lead
@@ -240,7 +237,7 @@ def test_names_of_models_lead_to_what_they_are() -> None:
 
 def test_held_out_predictions_can_be_saved() -> None:
     story = stories.compared(stories.numbers(), 0.1)
-    (block,) = (b for b in prediction.section(looked(story)).blocks if isinstance(b, Download))
+    (block,) = (b for b in prediction.show_numbers(looked(story)).blocks if isinstance(b, Download))
     text = unquote(block.address.removeprefix("data:text/csv;charset=utf-8,"))
     saved, held = pl.read_csv(io.StringIO(text)), story.held_out
     assert saved.columns == ["row", "observed", "mean", "q0.05", "q0.25", "q0.5", "q0.75", "q0.95"]
@@ -248,28 +245,28 @@ def test_held_out_predictions_can_be_saved() -> None:
     np.testing.assert_allclose(saved["observed"], held.y, rtol=1e-11)
     np.testing.assert_allclose(saved[:, 3:].to_numpy(), held.quantiles, rtol=1e-5)
     story = stories.compared(stories.classes(), 0.1)
-    (block,) = (b for b in classes.section(looked(story)).blocks if isinstance(b, Download))
+    (block,) = (b for b in prediction.show_classes(looked(story)).blocks if isinstance(b, Download))
     text = unquote(block.address.removeprefix("data:text/csv;charset=utf-8,"))
     saved = pl.read_csv(io.StringIO(text))
     np.testing.assert_allclose(saved[:, 2:].to_numpy(), story.held_out.probabilities, rtol=1e-5)
-    assert prediction.section(of_numbers()).blocks[1:] == ()  # of rows that it was fitted to
+    assert prediction.show_numbers(of_numbers()).blocks[1:] == ()  # of rows that it was fitted to
 
 
 def test_dots_outside_their_interval_are_told_apart() -> None:
-    held = of_numbers().story.held_out
+    held = of_numbers().contents.held_out
     outside = np.count_nonzero((held.y < held.quantiles[:, 0]) | (held.y > held.quantiles[:, 4]))
-    figure = figures(prediction.section(of_numbers()))[0]
+    figure = figures(prediction.show_numbers(of_numbers()))[0]
     assert circles(figure, "warn") == outside
     assert circles(figure, "ink") == len(held.y) - outside
 
 
 def test_a_band_is_drawn_where_one_input_dominates() -> None:
     assert prediction.dominant_input(of_numbers()) == "size"
-    assert len(figures(prediction.section(of_numbers()))) == 2
+    assert len(figures(prediction.show_numbers(of_numbers()))) == 2
     even = tuple(dataclasses.replace(one, drop=1.0) for one in of_numbers().importance)
     material = dataclasses.replace(of_numbers(), importance=even)
     assert prediction.dominant_input(material) is None
-    assert len(figures(prediction.section(material))) == 1
+    assert len(figures(prediction.show_numbers(material))) == 1
 
 
 def test_pictures_of_many_rows_stay_small() -> None:
@@ -285,14 +282,14 @@ def test_pictures_of_many_rows_stay_small() -> None:
 
 
 def test_sections_of_the_other_task_say_nothing() -> None:
-    assert prediction.section(of_classes()) is None
+    assert prediction.show_numbers(of_classes()) is None
     assert residuals.section(of_classes()) is None
-    assert classes.section(of_numbers()) is None
+    assert prediction.show_classes(of_numbers()) is None
 
 
 def test_confusions_count_rows() -> None:
-    held = of_classes().story.held_out
-    titles = {f.title: f for f in figures(classes.section(of_classes()))}
+    held = of_classes().contents.held_out
+    titles = {f.title: f for f in figures(prediction.show_classes(of_classes()))}
     words = re.search(r'<g class="words cells">(.*?)</g>', titles["Confusion matrix"].picture)[1]
     assert sum(map(int, re.findall(r">(\d+)<", words))) == len(held.y)
     right = np.count_nonzero(held.probabilities.argmax(axis=1) == held.y)
@@ -304,7 +301,7 @@ def test_confusions_count_rows() -> None:
 
 
 def test_the_map_is_covered_once() -> None:
-    figure = class_map.draw_map(of_classes())[0]
+    figure = prediction.draw_map(of_classes())[0]
     boxes = re.findall(r'class="box c\d tile level\d" d="([^"]*)"', figure.picture)
     sides = re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H", "".join(boxes))
     area = sum(abs((float(b) - float(a)) * (float(d) - float(c))) for a, c, b, d in sides)
@@ -313,10 +310,10 @@ def test_the_map_is_covered_once() -> None:
 
 def test_no_map_of_too_few_numbers_or_too_many_classes() -> None:
     one = stories.flowers().drop("z")
-    assert class_map.draw_map(looked(stories.told(BayesianLogisticRegression(), one, "c"))) == []
+    assert prediction.draw_map(looked(stories.told(BayesianLogisticRegression(), one, "c"))) == []
     many = stories.flowers(400, classes=9)
     forest = RandomForestClassifier(5, random_state=0)
-    assert class_map.draw_map(looked(stories.told(forest, many, "c"))) == []
+    assert prediction.draw_map(looked(stories.told(forest, many, "c"))) == []
 
 
 # ---- how sure
@@ -326,13 +323,14 @@ def test_bins_of_reliability_hold_what_came() -> None:
     rng = np.random.default_rng(0)
     stated = rng.random(400)
     came = rng.random(400) < stated
-    found = reliability.group_by_probability(stated, came)
-    assert len(found.stated) == 10
-    assert found.came.mean() == pytest.approx(came.mean())
-    assert (np.diff(found.stated) > 0.0).all()
+    found = ProbabilityBins.from_rows(stated, came, 10)
+    assert len(found.predicted) == 10
+    assert found.observed.mean() == pytest.approx(came.mean())
+    assert (np.diff(found.predicted) > 0.0).all()
+    low, high = calibration.frequency_interval(found)
     k = np.count_nonzero(came[np.argsort(stated)[:40]])
-    assert found.low[0] == pytest.approx(stats.beta.ppf(0.05, k + 0.5, 40 - k + 0.5))
-    assert found.high[0] == pytest.approx(stats.beta.ppf(0.95, k + 0.5, 40 - k + 0.5))
+    assert low[0] == pytest.approx(stats.beta.ppf(0.05, k + 0.5, 40 - k + 0.5))
+    assert high[0] == pytest.approx(stats.beta.ppf(0.95, k + 0.5, 40 - k + 0.5))
 
 
 def test_coverage_counts_central_intervals() -> None:
@@ -373,7 +371,7 @@ def test_coverage_is_drawn_by_group_with_the_lowest_first() -> None:
     kinds = stories.measurements()["kind"].to_numpy()
     material = dependent("groups", "kind", np.unique(kinds, return_inverse=True)[1])
     figure = figures(calibration.section(material))[-1]
-    held = material.story.held_out
+    held = material.contents.held_out
     inside = (held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4])
     share = {kind: inside[kinds == kind].mean() for kind in np.unique(kinds)}
     labels = re.search(r'<g class="ticks beside">(.*?)</g>', figure.picture)[1]
@@ -390,7 +388,7 @@ def test_coverage_over_time_counts_every_row_once() -> None:
     figure = figures(calibration.section(material))[-1]
     assert figure.title == "Coverage over felled"
     assert circles(figure, "accent") == stories.N // 15
-    held = material.story.held_out
+    held = material.contents.held_out
     windows = np.array_split(np.arange(stories.N), 6)
     found = dependence.count_parts(held, windows)
     inside = (held.quantiles[:, 0] <= held.y) & (held.y <= held.quantiles[:, 4])
@@ -428,8 +426,8 @@ def test_residuals_are_shown_over_prediction_and_first_number() -> None:
 def test_weights_come_with_their_deviations_and_which_differ_from_zero() -> None:
     section = weights.section(of_numbers())
     rows = {row.cells[0]: row.cells for row in tables(section)[0].rows}
-    model = of_numbers().story.model.estimator_
-    names = list(of_numbers().story.model.encoder_.get_feature_names_out())
+    model = of_numbers().contents.model.estimator_
+    names = list(of_numbers().contents.model.encoder_.get_feature_names_out())
     draws = dict(zip(names, model.sample_weights(20_000, random_state=1)[0].T, strict=True))
     assert next(iter(rows)) == names[np.argmax(np.abs(model.coef_))] == "size"
     levels = [name for name in names if name.startswith("kind = ")]
@@ -464,9 +462,9 @@ def test_only_weights_that_are_not_zero_are_shown() -> None:
 
 def test_length_scales_are_found_in_any_part_of_a_kernel() -> None:
     kernel = 2.0 * kernels.RBF((1.0, 2.0)) + kernels.Matern((3.0, 4.0)) * kernels.RBF(7.0)
-    found = sorted(lengths.tolist() for lengths in inner.length_scales(kernel, 2))
+    found = sorted(lengths.tolist() for lengths in inputs.length_scales(kernel, 2))
     assert found == [[1.0, 2.0], [3.0, 4.0]]
-    assert inner.length_scales(None, 2) == []
+    assert inputs.length_scales(None, 2) == []
 
 
 def test_short_length_scales_stand_first() -> None:
@@ -475,13 +473,13 @@ def test_short_length_scales_stand_first() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2))
     frame = pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.sin(x[:, 1])})
-    table = inner.model_table(looked(stories.told(model, frame, "y")))
+    table = inputs.model_table(looked(stories.told(model, frame, "y")))
     assert [row.cells for row in table.rows] == [("b", "0.5"), ("a", "9")]
 
 
 def test_gains_of_trees_are_shares() -> None:
     forest = RandomForestClassifier(10, random_state=0)
-    table = inner.model_table(looked(stories.told(forest, stories.flowers(), "c")))
+    table = inputs.model_table(looked(stories.told(forest, stories.flowers(), "c")))
     shares = [float(row.cells[1].split("\u202f")[0]) for row in table.rows]
     assert sum(shares) == pytest.approx(100.0, abs=0.2)
 
@@ -496,7 +494,9 @@ def test_what_helps_nothing_is_said_to_help_nothing_in_the_report() -> None:
     useless = comparison.Importance("felled", 0.01, 0.02, -0.03, 0.05)
     found = (*of_numbers().importance[:2], useless)
     section = inputs.section(dataclasses.replace(of_numbers(), importance=found))
-    assert "felled adds nothing to the other inputs" in section.lead
+    assert (
+        "These rows do not show that felled helps: its interval is not above zero." in section.lead
+    )
     assert tables(section)[0].rows[-1].cells[1:3] == (
         "0.010 \N{PLUS-MINUS SIGN} 0.020",
         "\u22120.030 to 0.050",
@@ -508,14 +508,14 @@ def test_what_helps_nothing_is_said_to_help_nothing_in_the_report() -> None:
 
 def test_kept_rows_are_those_the_model_has_seen() -> None:
     material = looked(stories.vectors())
-    rows = vectors.find_training_rows(material)
-    model = material.story.model
-    assert rows.min() >= 4  # the first four have no target
+    kept = rows.find_training_rows(material)
+    model = material.contents.model
+    assert kept.min() >= 4  # the first four have no target
     assert np.allclose(
-        model.encode_inputs(material.story.frame[rows]), model.estimator_.relevance_vectors_
+        model.encode_inputs(material.contents.frame[kept]), model.estimator_.relevance_vectors_
     )
-    table = tables(vectors.section(material))[0]
-    assert [row.cells[0] for row in table.rows] == [str(row + 1) for row in rows]
+    table = tables(rows.show_vectors(material))[0]
+    assert [row.cells[0] for row in table.rows] == [str(row + 1) for row in kept]
 
 
 @for_each("change", ["fewer", "reversed"])
@@ -523,7 +523,7 @@ def test_kept_rows_of_another_table_are_not_shown(change: str) -> None:
     story = stories.vectors()
     frame = story.frame[:-3] if change == "fewer" else story.frame[4:].reverse()
     assert (
-        vectors.section(
+        rows.show_vectors(
             ReportData(dataclasses.replace(story, frame=frame), (), frame, np.arange(3))
         )
         is None
@@ -531,22 +531,22 @@ def test_kept_rows_of_another_table_are_not_shown(change: str) -> None:
 
 
 def test_a_model_that_keeps_no_rows_shows_none() -> None:
-    assert vectors.section(of_numbers()) is None
+    assert rows.show_vectors(of_numbers()) is None
 
 
 def test_the_most_surprising_rows_are_the_least_probable() -> None:
     story = dataclasses.replace(stories.numbers(), row_numbers=1000 + np.arange(stories.N))
-    table = tables(surprising.section(looked(story)))[0]
+    table = tables(rows.show_surprising_rows(looked(story)))[0]
     worst = story.held_out.rows[np.argsort(story.held_out.log_prob)[:10]]
     assert [row.cells[0] for row in table.rows] == [f"{1001 + row}" for row in worst]
     assert "below the header" in table.caption
     part = dataclasses.replace(stories.numbers(), n_rows_in_file=10**6)
-    assert "within the sample" in tables(surprising.section(looked(part)))[0].caption
+    assert "within the sample" in tables(rows.show_surprising_rows(looked(part)))[0].caption
 
 
 def test_what_was_given_to_classes_is_told() -> None:
-    table = tables(surprising.section(of_classes()))[0]
-    held = of_classes().story.held_out
+    table = tables(rows.show_surprising_rows(of_classes()))[0]
+    held = of_classes().contents.held_out
     k = int(np.argmin(held.log_prob))
     assert table.rows[0].cells[1].startswith(f"{held.classes[held.y[k]]} (")
     best = held.classes[held.probabilities[k].argmax()]

@@ -12,9 +12,20 @@ from sklearn.linear_model import Ridge
 from support.for_each import for_each
 
 import posterity
-from posterity import features, kernels, linear, models, process, sparse, tables, trees
+from posterity import (
+    features,
+    kernels,
+    likelihoods,
+    linear,
+    models,
+    page_forms,
+    process,
+    sparse,
+    tables,
+    trees,
+)
+from posterity.process.latent import condensed
 from posterity.report import what_if
-from posterity.report.what_if import condensing, forms, latents, packing
 
 WITHOUT_A_FORM = {"DiscreteClassifier"}  # of counts, not of rows that are encoded to numbers
 
@@ -37,7 +48,7 @@ def payload_of(estimator: object, n_classes: int = 0) -> dict[str, object]:
     ],
 )
 def test_packing_takes_the_smallest_type_that_loses_nothing(values: list[float], kind: str) -> None:
-    found = packing.pack_array(values)
+    found = page_forms.encode(np.asarray(values, dtype=np.float64))
     dtype = {"u8": "u1", "u16": "<u2", "f32": "<f4", "f64": "<f8"}[found["type"]]
     assert found["type"] == kind
     read = np.frombuffer(base64.b64decode(found["data"]), dtype)
@@ -104,11 +115,10 @@ def test_classes_are_named_in_the_order_of_their_probabilities() -> None:
 
 
 def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
-    registered = tuple(forms.pack_estimator.registry)
     for name in posterity.__all__:
         found = getattr(posterity, name)
         if inspect.isclass(found) and issubclass(found, models.Regressor | models.Classifier):
-            has_form = any(issubclass(found, kind) for kind in registered if kind is not object)
+            has_form = hasattr(found, "page_form")
             assert has_form != (name in WITHOUT_A_FORM), name
 
 
@@ -116,6 +126,10 @@ def test_every_estimator_has_a_form_or_is_known_to_have_none() -> None:
     ("estimator", "sentence"),
     [
         (Ridge(), "Ridge cannot run"),
+        (
+            trees.BoostedTreesRegressor(5, likelihood=likelihoods.LogNormal(), random_state=0),
+            "LogNormal cannot run",
+        ),
         (trees.RandomFernRegressor(random_state=0), "leaves do not fit"),
         (linear.DualLinearRegression(lambda A, B: A @ B.T), "user-defined kernel function"),
         (process.GaussianProcessRegressor(kernels.Cosine()), "kernel Cosine()"),
@@ -139,7 +153,7 @@ def test_the_nearest_normal_is_told_as_laplaces_is(columns: str) -> None:
     y, told = np.digitize(X[:, 0] - 2.0 * X[:, 1], [-1.5, 1.5]), []
     for how in ("auto", "laplace"):
         model = sparse.SparseLogisticRegression(columns=columns, inference=how).fit(X, y)
-        told.append(latents.pack_covariance(model.posterior_))
+        told.append(page_forms.encode(model.posterior_.page_form()))
     assert type(model.posterior_.fit).__name__ == "LaplaceFit"
     differ = {name for name in told[0].keys() | told[1].keys() if told[0][name] != told[1][name]}
     assert differ == {"lower"}
@@ -149,15 +163,15 @@ def test_a_payload_is_never_larger_than_a_page_should_carry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = panel_cases.fitted(linear.BayesianLinearRegression())
-    monkeypatch.setattr(packing, "LIMIT", 3000)
+    monkeypatch.setattr(page_forms, "LIMIT", 3000)
     found = what_if.payload(model)
     assert isinstance(found, what_if.NoPanel)
     assert "too large for a page" in found.why
 
 
 def test_what_few_rows_cannot_tell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(condensing, "MOST_ROWS", 50)
-    monkeypatch.setattr(condensing, "TELLING", 20)
+    monkeypatch.setattr(condensed, "MOST_PAGE_ROWS", 50)
+    monkeypatch.setattr(condensed, "PAGE_ROWS", 20)
     estimator = process.GaussianProcessRegressor(kernels.RBF(0.3).fixed(), random_state=0)
     found = what_if.payload(panel_cases.fitted(estimator))
     assert isinstance(found, what_if.NoPanel)

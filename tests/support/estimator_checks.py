@@ -1,7 +1,7 @@
 """scikit-learn's estimator checks: all of them once a class, some of them for further settings.
 
 Most checks ask about validation, signatures and messages, which do not depend on parameters. What
-a fit does with its rows may: those checks are run for every instance.
+a fit does with its rows may: those checks are run for every instance, further ones with ``--full``.
 """
 
 import dataclasses
@@ -67,9 +67,12 @@ def _parametrized(
             together.setdefault(id(pair.values[0]), []).append(pair.values)
     grouped = [
         pytest.param(
-            values[0][0], _EveryCheck([check for _, check in values]), id=_name(values[0][0])
+            values[0][0],
+            _EveryCheck([check for _, check in values]),
+            id=_name(values[0][0]),
+            marks=() if i in full else pytest.mark.full,
         )
-        for values in together.values()
+        for i, values in together.items()
     ]
     marked = [
         pytest.param(*pair.values, marks=pair.marks, id=f"{_name(pair.values[0])}-{_called(pair)}")

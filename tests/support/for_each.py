@@ -13,18 +13,23 @@ import pytest
 FAILURES = (Exception, pytest.fail.Exception)
 
 
-def for_each(names: str | tuple[str, ...], values: Iterable[Any], ids: Any = None) -> Callable:
+def for_each(
+    names: str | tuple[str, ...],
+    values: Iterable[Any] | Callable[[], Iterable[Any]],
+    ids: Any = None,
+) -> Callable:
     """Run a test for each value, as ``pytest.mark.parametrize`` does, but as one case.
 
-    The test takes no fixture that keeps state from one value to the next.
+    The test takes no fixture that keeps state from one value to the next. A function that gives
+    the values is called when the test runs, so that no other worker spends time on finding them.
     """
     fields = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    rows = [_row(value, len(fields)) for value in values]
-    assert rows, "there is no value to test"
+    listed = None if callable(values) else _rows(values, len(fields))
 
     def decorate(test: Callable) -> Callable:
         @functools.wraps(test)
         def run(**given: Any) -> None:
+            rows = listed or _rows(values(), len(fields))
             failed = [error for row in rows if (error := _failure(test, fields, row, given))]
             if len(failed) == 1:
                 raise failed[0]
@@ -38,6 +43,12 @@ def for_each(names: str | tuple[str, ...], values: Iterable[Any], ids: Any = Non
         return run
 
     return decorate
+
+
+def _rows(values: Iterable[Any], n_fields: int) -> list[tuple]:
+    rows = [_row(value, n_fields) for value in values]
+    assert rows, "there is no value to test"
+    return rows
 
 
 def _row(value: Any, n_fields: int) -> tuple:

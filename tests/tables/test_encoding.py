@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 from sklearn.base import clone
+from support.effort import draws
 from support.for_each import for_each
 
 from posterity import tables
@@ -335,7 +336,7 @@ TYPED = st.one_of(
 )
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=draws(60, least=10), deadline=None)
 @hypothesis.given(
     fitted_to=TYPED, asked_of=TYPED, kind=st.sampled_from([None, "number", "category", "date"])
 )

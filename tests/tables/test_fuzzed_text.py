@@ -103,6 +103,7 @@ def refusal(path: Path) -> str | None:
     return None
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("seed", range(N_ROUNDS))
 def test_damaged_text_is_read_or_refused_with_a_sentence(seed, tmp_path):
     rng = np.random.default_rng(seed)
@@ -134,12 +135,14 @@ def test_damaged_parquet_is_read_or_refused_with_a_sentence(seed, tmp_path):
         assert (refusal(path) or ".").endswith(".")
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_no_row_or_column_of_a_wrong_table_is_lost_in_silence(seed, tmp_path):
     for n in range(25):
         hostile_tables.check_table(np.random.default_rng((seed, n)), tmp_path)
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("seed", range(3))
 def test_every_row_of_an_odd_file_is_read_or_the_file_is_refused(seed, tmp_path):
     outcomes = [

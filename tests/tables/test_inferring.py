@@ -418,6 +418,7 @@ class TestRefusals:
             inferred(texts(X[::-1]), **options)
 
 
+@pytest.mark.full
 def test_three_hundred_columns_of_fifty_rows():
     wide = {f"x{i}": RNG.normal(size=50) for i in range(300)}
     assert len(tables.infer({**wide, "y": Y[:50]}, "y").inputs) == 300

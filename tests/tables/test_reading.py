@@ -14,10 +14,11 @@ import hypothesis.strategies as st
 import numpy as np
 import polars as pl
 import pytest
+from support.effort import draws
 from support.for_each import for_each
 
 from posterity import tables
-from posterity.tables import delimited, headers, json_lines, records, sniffing, streams
+from posterity.tables import delimited, headers, json_lines, records, streams
 
 PLAIN = b"x,y\n1,a\n2,b\n"
 ROWS = [("1", "a"), ("2", "b")]
@@ -107,7 +108,7 @@ def test_lines_in_windows_encoding_are_read_among_utf8_ones(file):
 
 
 def test_lines_in_windows_encoding_are_read_beyond_what_was_looked_at(file, monkeypatch):
-    monkeypatch.setattr(sniffing, "HEAD", 20)
+    monkeypatch.setattr(streams, "HEAD", 20)
     source = tables.open_source(file(b"name,n\n" + b"a,1\n" * 20 + b"Z\xfcrich,2\n"))
     assert source.encoding == "utf-8"
     assert source.read().frame["name"][-1] == "Z\u00fcrich"
@@ -156,7 +157,7 @@ def by_definition(text: str, separator: str) -> list[list[str]]:
 )
 @hypothesis.settings(
     deadline=None,
-    max_examples=150,
+    max_examples=draws(150, least=10),
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 def test_quoted_text_is_read_as_the_csv_module_reads_it(file, rows, separator, end):
@@ -171,7 +172,7 @@ CELL = re.compile(r' *"(?>(?:[^"]|"")*)"[^,\n]*|(?! *")[^,\n]*')
 
 
 @hypothesis.given(st.text(st.sampled_from('ab,"\n \r'), max_size=40))
-@hypothesis.settings(deadline=None, max_examples=400)
+@hypothesis.settings(deadline=None, max_examples=draws(400, least=10))
 def test_records_end_where_the_grammar_of_cells_ends_them(text):
     ends, n_cells, at, n = [], [], 0, 1
     while (cell := CELL.match(text, at)) and cell.end() < len(text):
@@ -186,7 +187,7 @@ def test_records_end_where_the_grammar_of_cells_ends_them(text):
 
 
 @hypothesis.given(st.text(st.sampled_from('ab,"\n '), max_size=30))
-@hypothesis.settings(deadline=None, max_examples=300)
+@hypothesis.settings(deadline=None, max_examples=draws(300, least=10))
 def test_odd_records_are_quoted_anew_without_changing_their_cells(text):
     data = text.encode()
     found = records.find_records(data, ",")
@@ -208,7 +209,7 @@ def test_odd_records_are_quoted_anew_without_changing_their_cells(text):
 )
 @hypothesis.settings(
     deadline=None,
-    max_examples=200,
+    max_examples=draws(200, least=10),
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 def test_unquoted_text_is_read_as_the_grammar_of_cells_reads_it(file, rows):

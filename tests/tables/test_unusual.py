@@ -49,3 +49,13 @@ def test_a_model_without_a_range_says_nothing(model):
     old = tables.TableModel(model.estimator, model.schema).fit(frame(50, 3))
     del old.training_range_
     assert "y_unusual" not in tables.append_predictions(old, frame(3, 4)).columns
+
+
+def test_a_table_of_free_text_only_has_no_unusual_rows():
+    rng, words = np.random.default_rng(0), [f"word{k}" for k in range(14)]
+    texts = [" ".join(rng.choice(words, 5, replace=False)) for _ in range(30)]
+    train = pl.DataFrame({"note": texts, "y": rng.normal(size=30)})
+    schema = tables.infer(train, "y")
+    assert [column.kind for column in schema.inputs] == ["text"]
+    model = tables.TableModel(linear.LinearRegression(), schema).fit(train)
+    assert reasons(model, train.head(3)) == [None] * 3

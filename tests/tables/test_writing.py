@@ -11,6 +11,7 @@ import hypothesis.strategies as st
 import polars as pl
 import polars.testing
 import pytest
+from support.effort import draws
 
 from posterity import tables
 
@@ -24,7 +25,7 @@ NASTY = st.text(st.sampled_from('a,;|" \t#é\n\r\\\u2028\ufeffNx^=0.\x01'), max_
 )
 @hypothesis.settings(
     deadline=None,
-    max_examples=200,
+    max_examples=draws(200, least=10),
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],
 )
 def test_texts_and_missing_ones_come_back_as_they_were(tmp_path, rows, suffix):

@@ -46,6 +46,14 @@ def test_fixtures_and_values_of_outer_marks_still_come(tmp_path):
         test(b=5)
 
 
+def test_a_function_that_gives_the_values_is_called_when_the_test_runs():
+    found = []
+    test = for_each("a", lambda: found or None.never)(lambda a: a.no_such_attribute)
+    found.append(1)
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        test()
+
+
 def test_no_value_at_all_is_a_mistake():
     with pytest.raises(AssertionError, match="no value"):
         for_each("a", [])

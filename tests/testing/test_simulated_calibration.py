@@ -1,6 +1,7 @@
 """The check of calibration by simulation accepts an exact posterior and rejects a plug-in one."""
 
 import numpy as np
+import pytest
 from support import simulated_calibration
 
 from posterity import LinearRegression, distributions
@@ -21,6 +22,7 @@ class Constant:
         return distributions.Poisson(np.full(len(X), self.rate))
 
 
+@pytest.mark.full
 def test_an_exact_posterior_is_accepted_and_a_plug_in_one_is_not():
     def ranks(predictive):
         model = LinearRegression(predictive=predictive)

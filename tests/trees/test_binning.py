@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support.effort import draws
 from support.for_each import for_each
 
 from posterity.trees.families import binning
@@ -32,7 +33,7 @@ def n_edges(edges):
 
 
 @given(TABLES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, least=10), deadline=None)
 def test_codes_decide_as_numbers_do(X):
     edges = binning.find_edges(X)
     codes = binning.encode(X, edges)
@@ -40,7 +41,7 @@ def test_codes_decide_as_numbers_do(X):
 
 
 @given(TABLES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, least=10), deadline=None)
 def test_few_values_are_all_told_apart(X):
     edges = binning.find_edges(X)
     codes = binning.encode(X, edges)
@@ -104,7 +105,7 @@ def test_the_last_edge_is_kept_for_missing_numbers(n_values):
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=120), st.integers(0, 400))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, least=10), deadline=None)
 def test_edges_increase_and_are_never_too_many(repeats, n_more):
     values = np.repeat(np.arange(len(repeats)), repeats) + 0.0
     more = np.random.default_rng(n_more).uniform(-1, len(repeats), size=n_more)

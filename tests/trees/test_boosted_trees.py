@@ -7,11 +7,11 @@ import pytest
 from scipy.special import expit, log_expit
 from support.for_each import for_each
 
-from posterity.trees.boosting import fresh
+from posterity.trees.boosting import candidates
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
 
@@ -114,8 +114,8 @@ def test_trees_of_fresh_tests_move_rows_as_they_predict(growth):
 
     start = rng.normal(size=(500, 1))
     tree = TreeRules(growth=growth, max_depth=3)
-    rules = fresh.FreshRules(15, 8, learning_rate=0.5, tree=tree, n_rows=200, n_offsets=20)
-    trees, A = fresh.boost_fresh_tests(weak, X, derivatives, weights, start, rules, rng)
+    rules = candidates.FreshRules(15, 8, learning_rate=0.5, tree=tree, n_rows=200, n_offsets=20)
+    trees, A = candidates.boost_fresh_tests(weak, X, derivatives, weights, start, rules, rng)
     trees.check_consistency()
     np.testing.assert_allclose(start + trees.latents(weak, X), A, atol=1e-12)
     before, after = (weights @ log_expit((2.0 * y - 1.0) * a[:, 0]) for a in (start, A))

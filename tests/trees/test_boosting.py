@@ -6,17 +6,13 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 from support.for_each import for_each
 
-from posterity.trees.boosting import candidates
+from posterity.trees.boosting import candidates, class_rows
 from posterity.trees.boosting import rounds as boosting
-from posterity.trees.boosting import softmax as boosting_softmax
-from posterity.trees.boosting import training as boosting_fit
-from posterity.trees.boosting import two_classes as boosting_two_classes
 from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.class_rows import SoftmaxRows, TwoClasses
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules
 from posterity.trees.boosting.packing import RowCounts
-from posterity.trees.boosting.softmax import SoftmaxRows
-from posterity.trees.boosting.two_classes import TwoClasses
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
 PRIOR_ROWS = 0.1
@@ -217,9 +213,8 @@ def test_rows_far_on_the_wrong_side_are_brought_back():
 
 @pytest.mark.parametrize("kind", [TwoClasses, SoftmaxRows])
 def test_steps_that_are_far_too_long_are_taken_back(kind, monkeypatch):
-    module = boosting_softmax if kind is SoftmaxRows else boosting_two_classes
-    monkeypatch.setattr(module, "LARGEST_STEP", 1e9)
-    monkeypatch.setattr(boosting_two_classes, "_optimum", boosting_two_classes._optimum.py_func)
+    monkeypatch.setattr(class_rows, "LARGEST_STEP", 1e9)
+    monkeypatch.setattr(class_rows, "_optimum", class_rows._optimum.py_func)
     y = np.array([0.0, 0.0, 1.0, 1.0] * 5)
     rows, everywhere = rows_at(kind, y, np.ones(20)), np.ones(20, dtype=bool)
     L = rows.latents.shape[1]
@@ -235,7 +230,7 @@ def test_many_classes_with_diagonal_curvatures_reach_nearly_the_same(monkeypatch
     left = X[:, 0] <= 0.3
     rows = rows_at(SoftmaxRows, y, np.ones(300))
     exact = rows.gain(left, rows.optimum(left))
-    monkeypatch.setattr(boosting_softmax, "_MANY_CLASSES", 5)
+    monkeypatch.setattr(class_rows, "_MANY_CLASSES", 5)
     values = rows.optimum(left)
     assert 0.99999 * exact < rows.gain(left, values) <= exact + 1e-9
     np.testing.assert_allclose(np.sum(values, axis=1), 0.0, atol=1e-9)
@@ -326,6 +321,7 @@ def best_step(codes, rows, selection):
         return finder.find(rows).left
 
 
+@pytest.mark.full
 def test_the_choice_by_one_newton_step_is_nearly_the_full_one():
     X, y = problem(n=120, n_columns=4, seed=4)
     _, codes = laid_out(X)
@@ -420,26 +416,26 @@ def test_few_thresholds_lie_evenly_among_the_answers():
 
 
 def fit_steps(X, y, weights, options, rng):
-    given = boosting_fit.GivenRows(X, y, weights)
-    return boosting_fit.fit_boosted_steps(columns.Columns(), given, options, rng)
+    given = boosting.GivenRows(X, y, weights)
+    return boosting.fit_boosted_steps(columns.Columns(), given, options, rng)
 
 
 def test_held_out_rows_choose_the_number_of_rounds_and_all_rows_are_used():
     X, y = problem(n=400)
-    options = boosting_fit.BoostingOptions(
+    options = boosting.BoostingOptions(
         boosting.BoostingRules(200, patience=5), validation_fraction=0.3
     )
     weights, rng = np.ones(400), np.random.default_rng
-    found = boosting_fit.fit_boosted_steps(
-        columns.Columns(), boosting_fit.GivenRows(X, y, weights), options, rng(0)
+    found = boosting.fit_boosted_steps(
+        columns.Columns(), boosting.GivenRows(X, y, weights), options, rng(0)
     )
     best = int(np.argmax(found.scores))
     assert 0 < len(found.boosted.steps) == best < 200
     assert len(found.scores) == best + 5 + 1
     assert "held out" in found.boosted.stop_reason
-    plain = boosting_fit.BoostingOptions(boosting.BoostingRules(best))
-    again = boosting_fit.fit_boosted_steps(
-        columns.Columns(), boosting_fit.GivenRows(X, y, weights), plain, rng(1)
+    plain = boosting.BoostingOptions(boosting.BoostingRules(best))
+    again = boosting.fit_boosted_steps(
+        columns.Columns(), boosting.GivenRows(X, y, weights), plain, rng(1)
     )
     np.testing.assert_array_equal(found.boosted.steps.values, again.boosted.steps.values)
     np.testing.assert_allclose(found.boosted.log_likelihood, again.boosted.log_likelihood)
@@ -450,14 +446,14 @@ def test_a_row_of_weight_zero_is_absent():
     weights = np.r_[np.ones(60), np.zeros(40)]
     X[60:] = 1e9
     options, rng = (
-        boosting_fit.BoostingOptions(boosting.BoostingRules(10)),
+        boosting.BoostingOptions(boosting.BoostingRules(10)),
         np.random.default_rng(0),
     )
-    found = boosting_fit.fit_boosted_steps(
-        columns.Columns(), boosting_fit.GivenRows(X, y, weights), options, rng
+    found = boosting.fit_boosted_steps(
+        columns.Columns(), boosting.GivenRows(X, y, weights), options, rng
     )
-    alone = boosting_fit.fit_boosted_steps(
-        columns.Columns(), boosting_fit.GivenRows(X[:60], y[:60], np.ones(60)), options, rng
+    alone = boosting.fit_boosted_steps(
+        columns.Columns(), boosting.GivenRows(X[:60], y[:60], np.ones(60)), options, rng
     )
     np.testing.assert_array_equal(found.boosted.steps.thresholds, alone.boosted.steps.thresholds)
     np.testing.assert_array_equal(found.boosted.steps.values, alone.boosted.steps.values)

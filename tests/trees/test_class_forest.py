@@ -10,12 +10,13 @@ from support.for_each import for_each
 from posterity.trees.families import projections
 from posterity.trees.families.columns import Columns
 from posterity.trees.forests import class_tuning
-from posterity.trees.forests.class_forest import fit_classes
+from posterity.trees.forests.class_forest import ClassTargets
 from posterity.trees.forests.class_leaves import ClassLeaves
 from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.forest import ForestPlan
-from posterity.trees.growth import fern, growing
-from posterity.trees.growth.class_splits import ClassCriterion
+from posterity.trees.forests.out_of_bag_scores import fit_forest
+from posterity.trees.growth import growing
+from posterity.trees.growth.criteria import ClassCriterion
 
 RULES = growing.GrowthRules(n_tests=2)
 
@@ -29,7 +30,9 @@ def problem(n=150, seed=0):
 def fitted(X, y, n_classes=3, weights=None, seed=0, family=None, **plan):
     full = ForestPlan(**{"n_trees": 12, "rules": RULES, **plan})
     known = (family or Columns()).adapt_to(X)
-    return fit_classes(known, X, y, weights, n_classes, full, np.random.default_rng(seed))
+    return fit_forest(
+        known, X, y, weights, ClassTargets(n_classes), full, np.random.default_rng(seed)
+    )
 
 
 def assert_same(a, b):
@@ -76,9 +79,13 @@ def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
     w = np.random.default_rng(1).integers(0, 4, size=60)
     family = Columns().adapt_to(X)
     plan = ForestPlan(6, RULES, bootstrap=False)
-    weighted = fit_classes(family, X, y, w.astype(float), 3, plan, np.random.default_rng(0))
+    weighted = fit_forest(
+        family, X, y, w.astype(float), ClassTargets(3), plan, np.random.default_rng(0)
+    )
     rows = np.repeat(np.arange(60), w)
-    repeated = fit_classes(family, X[rows], y[rows], None, 3, plan, np.random.default_rng(0))
+    repeated = fit_forest(
+        family, X[rows], y[rows], None, ClassTargets(3), plan, np.random.default_rng(0)
+    )
     assert_same(weighted.forest, repeated.forest)
     np.testing.assert_array_equal(weighted.forest.base, repeated.forest.base)
 
@@ -111,7 +118,7 @@ def test_rows_are_judged_by_trees_that_have_not_seen_them():
     expected = log_p[np.arange(150), y]
     np.testing.assert_allclose(grown.oob_log_prob, expected, rtol=1e-10)
     np.testing.assert_allclose(grown.oob_log_score, np.nanmean(expected))
-    np.testing.assert_allclose(grown.oob_accuracy, np.mean(log_p.argmax(axis=1) == y))
+    np.testing.assert_allclose(grown.oob_score, np.mean(log_p.argmax(axis=1) == y))
 
 
 def test_nothing_is_learned_where_every_tree_has_seen_every_row():
@@ -129,11 +136,11 @@ def test_rows_that_are_alike_do_not_vouch_for_each_other_where_groups_are_known(
     plan = ForestPlan(30, RULES)
     family = Columns().adapt_to(X)
     alone, together = (
-        fit_classes(family, X, y, None, 2, plan, np.random.default_rng(0), which)
+        fit_forest(family, X, y, None, ClassTargets(2), plan, np.random.default_rng(0), which)
         for which in (None, groups)
     )
-    assert alone.oob_accuracy > 0.95
-    assert together.oob_accuracy < 0.7
+    assert alone.oob_score > 0.95
+    assert together.oob_score < 0.7
     assert together.forest.sharpness < alone.forest.sharpness
 
 
@@ -164,6 +171,7 @@ def clusters(n, seed):
     return X, (cluster % 10).astype(np.int32)[groups], groups
 
 
+@pytest.mark.full
 @for_each("n_trees", [1, 3, 12, 40, 200])
 @for_each("grouped", [False, True], ids=["rows", "groups"])
 def test_forests_of_any_size_are_as_sure_as_they_are_right(n_trees, grouped):
@@ -172,7 +180,7 @@ def test_forests_of_any_size_are_as_sure_as_they_are_right(n_trees, grouped):
     if not grouped:  # one row of each group
         X, y, groups = X[::6], y[::6], None
     family, plan = Columns().adapt_to(X), ForestPlan(n_trees, RULES)
-    fit = fit_classes(family, X, y, None, 10, plan, np.random.default_rng(0), groups)
+    fit = fit_forest(family, X, y, None, ClassTargets(10), plan, np.random.default_rng(0), groups)
     log_p = fit.forest.average(X_new)[0]
     confidence, is_right = np.exp(log_p.max(axis=1)).mean(), np.mean(log_p.argmax(axis=1) == y_new)
     assert abs(confidence - is_right) < 0.08
@@ -199,10 +207,10 @@ def test_the_saved_forest_holds_nothing_that_can_be_worked_out_again(grown):
 
 def test_ferns_and_projections_make_forests_too():
     X, y = problem(300)
-    ferns = fitted(X, y, grow=fern.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
-    assert ferns.oob_accuracy > 0.45
+    ferns = fitted(X, y, grow=growing.grow_fern, rules=growing.GrowthRules(n_tests=5, max_depth=4))
+    assert ferns.oob_score > 0.45
     oblique = fitted(X, y, family=projections.Differences())
-    assert oblique.oob_accuracy > 0.43
+    assert oblique.oob_score > 0.43
     assert np.isfinite(oblique.forest.average(X)[0]).all()
 
 
@@ -221,6 +229,7 @@ def test_missing_values_go_their_own_way():
     assert fit.forest.average(X)[0][y == 2, 2].mean() > -0.5
 
 
+@pytest.mark.full
 def test_ten_thousand_classes_are_counted_where_they_occur():
     rng = np.random.default_rng(0)
     y = np.arange(4000, dtype=np.int32) % 10_000
@@ -244,6 +253,7 @@ def scores(seed=0, own=False):
     return LeafCounts.from_leaves(leaves, rng.dirichlet(np.ones(3))), unseen, leaves
 
 
+@pytest.mark.full
 @for_each("own", [False, True])
 def test_the_gradient_of_the_loss_is_its_slope(own):
     counts, unseen, _ = scores(own=own)
@@ -286,7 +296,9 @@ def test_trees_of_a_forest_split_by_evidence():
     codes = rng.integers(3, size=300).astype(np.int32)  # nothing to learn
     family = Columns().adapt_to(X)
     plan = ForestPlan(n_trees=1, rules=growing.GrowthRules(3, max_depth=1), bootstrap=False)
-    tree = fit_classes(family, X, codes, None, 3, plan, np.random.default_rng(0)).forest.trees
+    tree = fit_forest(
+        family, X, codes, None, ClassTargets(3), plan, np.random.default_rng(0)
+    ).forest.trees
     gains = [
         growing.grow(
             family,

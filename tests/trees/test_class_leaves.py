@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from posterity.trees.forests.class_average import LeafTables
-from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.class_leaves import ClassLeaves, LeafTables
 
 
 def some(seed=0, n=500, n_leaves=40, n_classes=6):

@@ -4,7 +4,7 @@ import numpy as np
 from support.for_each import for_each
 
 from posterity.trees.families import binning
-from posterity.trees.families.column_order import order_columns
+from posterity.trees.families.columns import order_columns
 
 RNG = np.random.default_rng(0)
 NUMBERS = RNG.normal(size=(80, 70))  # more columns than are hashed at once

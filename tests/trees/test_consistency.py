@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from support import effort
 from support.for_each import for_each
 
 import posterity
@@ -83,7 +84,7 @@ def is_refused(part, match):
     return False
 
 
-@for_each("family", FAMILIES)
+@for_each("family", effort.some(FAMILIES, 2))
 @for_each("cls", [*CLASSIFIERS, *REGRESSORS])
 def test_every_forest_of_a_fit_is_consistent(cls, family):
     target = Y if cls in CLASSIFIERS else X[:, 0]

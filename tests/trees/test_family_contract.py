@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.trees.families import columns, function, projections
+from posterity.trees.families import columns, projections
+from posterity.trees.families.family import Function
 
 N, D = 40, 5
 
@@ -61,8 +62,8 @@ FAMILIES = [
     (projections.Projections(n_columns=None), 2 * D, None, added_up),
     (projections.Orientations(), 4, D + 10 * 18, added_up),
     (projections.Orientations(n_angles=2), 4, D, added_up),
-    (function.Function(product, two_columns), 2, None, multiplied),
-    (function.Function(products, two_columns, vectorised=True), 2, None, multiplied),
+    (Function(product, two_columns), 2, None, multiplied),
+    (Function(products, two_columns, vectorised=True), 2, None, multiplied),
 ]
 NAMES = [f"{k} {type(row[0]).__name__}" for k, row in enumerate(FAMILIES)]
 TABLE = pytest.mark.parametrize(("family", "P", "J", "answer"), FAMILIES, ids=NAMES)
@@ -135,7 +136,7 @@ def test_tests_are_the_same_for_the_same_seed_alone(family, P, J, answer):
 
 @TABLE
 def test_tests_of_one_node_differ_where_they_can(family, P, J, answer):
-    if isinstance(family, function.Function):
+    if isinstance(family, Function):
         pytest.skip("That is for the sampler of the user to see to.")
     n_tests = 12 if J is None else J
     for node in family.adapt_to(X).draw(20, n_tests, np.random.default_rng(5)):

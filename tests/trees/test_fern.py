@@ -6,10 +6,8 @@ import tree_oracles
 from support.for_each import for_each
 
 from posterity.trees.families.projections import Projections
-from posterity.trees.growth.class_splits import ClassCriterion
-from posterity.trees.growth.fern import grow_fern
-from posterity.trees.growth.growing import GrowthRules, grow
-from posterity.trees.growth.normal_splits import NormalCriterion
+from posterity.trees.growth.criteria import ClassCriterion, NormalCriterion
+from posterity.trees.growth.growing import GrowthRules, grow, grow_fern
 
 
 def _data(n=400, D=5, C=4, seed=0):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.trees.families.function import Function
+from posterity.trees.families.family import Function
 
 
 def brighter(images, place, test):
@@ -29,6 +29,7 @@ def asked(family, rows):
     return family.respond(rows, PLACES, family.draw(2, 3, np.random.default_rng(7)), WHICH)
 
 
+@pytest.mark.full
 @for_each("function", [brighter, numba.njit(brighter)], ids=["plain", "compiled"])
 def test_rows_may_be_images(function):
     family = Function(function, pixels)
@@ -37,6 +38,7 @@ def test_rows_may_be_images(function):
     np.testing.assert_array_equal(asked(family, IMAGES), asked(at_once, IMAGES))
 
 
+@pytest.mark.full
 def test_rows_may_be_images_of_different_sizes():
     rows = numba.typed.List([image[: 4 + i % 2] for i, image in enumerate(IMAGES)])
 

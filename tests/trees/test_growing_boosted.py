@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.trees.boosting import blocks, screens, sketching
-from posterity.trees.boosting.blocks import CodeBlocks
+from posterity.trees.boosting import member, screens
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules, sum_by_leaf
+from posterity.trees.boosting.screens import CodeBlocks
+from posterity.trees.boosting.tree_records import TreeRules, sum_by_leaf
 
 PRECISION = 0.7
 
@@ -221,7 +221,7 @@ def test_a_sketch_of_outputs_estimates_what_all_of_them_gain():
     exact = np.sum(slopes.sum(axis=0) ** 2 / curvatures.sum(axis=0))
     found = []
     for _ in range(4000):
-        g, h = sketching.sketch_outputs(slopes, curvatures, np.ones(50), np.arange(6), 2, rng)
+        g, h = member.sketch_outputs(slopes, curvatures, np.ones(50), np.arange(6), 2, rng)
         found.append(np.sum(g.sum(axis=0) ** 2 / h.sum(axis=0)))
     np.testing.assert_allclose(np.mean(found), exact, rtol=0.05)
 
@@ -236,7 +236,7 @@ def test_tests_that_share_a_column_are_read_as_if_they_had_their_own():
         for tests in (None, rng.permutation(9)[:5]):
             shared = grow(codes, slopes, curvatures, weights, tests=tests, max_depth=4, **rules)
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(blocks, "_ROWS_A_CODE", 10**6)
+                patch.setattr(screens, "_ROWS_A_CODE", 10**6)
                 alone = grow(codes, slopes, curvatures, weights, tests=tests, max_depth=4, **rules)
             np.testing.assert_array_equal(shared.leaves, alone.leaves)
             np.testing.assert_array_equal(shared.gains, alone.gains)
@@ -246,9 +246,9 @@ def test_the_order_of_outputs_follows_their_slopes_and_not_their_places():
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 9, (3, 40)).astype(np.uint8)
     slopes, w = rng.normal(size=(40, 5)), rng.integers(0, 3, 40)
-    order, names = sketching.order_outputs(codes, slopes, w), rng.permutation(5)
-    renamed = sketching.order_outputs(codes, slopes[:, names], w)
+    order, names = member.order_outputs(codes, slopes, w), rng.permutation(5)
+    renamed = member.order_outputs(codes, slopes[:, names], w)
     np.testing.assert_array_equal(names[renamed], order)
     rows = rng.permutation(np.repeat(np.arange(40), w))
-    repeated = sketching.order_outputs(codes[:, rows], slopes[rows], np.ones(len(rows)))
+    repeated = member.order_outputs(codes[:, rows], slopes[rows], np.ones(len(rows)))
     np.testing.assert_array_equal(repeated, order)

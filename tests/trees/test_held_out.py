@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import RandomTreeRegressor
-from posterity.trees.forests import held_out
+from posterity.trees.forests import out_of_bag
 
 
 def noise(n, seed):
@@ -22,6 +22,7 @@ def coverage(model, n_fits=40):
     return np.mean(shares)
 
 
+@pytest.mark.full
 def test_splits_that_were_chosen_by_noise_do_not_make_intervals_too_narrow():
     assert coverage(RandomTreeRegressor(random_state=0)) == pytest.approx(0.9, abs=0.03)
     plain = RandomTreeRegressor(random_state=0, concentration=1.0, sharpness=1.0)
@@ -48,11 +49,11 @@ def test_of_many_rows_only_some_are_held_out():
 
 def test_groups_are_held_out_whole_and_equal_rows_together():
     groups = np.arange(40, dtype=np.int32) // 2
-    parts = held_out._assign_parts(None, np.arange(40.0)[:, None], groups)
+    parts = out_of_bag._assign_parts(None, np.arange(40.0)[:, None], groups)
     np.testing.assert_array_equal(parts[::2], parts[1::2])
     X, y = noise(30, 0)
     twice = np.tile(np.arange(30), 2)
-    parts = held_out._assign_parts(X[twice], np.round(y[twice, None]), None)
+    parts = out_of_bag._assign_parts(X[twice], np.round(y[twice, None]), None)
     np.testing.assert_array_equal(parts[:30], parts[30:])
     assert len(np.unique(parts)) == 10
 

@@ -33,6 +33,7 @@ def columns_and_rows(X, groups=None):
     )
 
 
+@pytest.mark.full
 @for_each("seed", range(3))
 @for_each("scale", [1.0, 1e-3])
 def test_two_levels_have_their_effect_with_one_member_that_leaves_few_rows_out(seed, scale):
@@ -100,6 +101,7 @@ def test_levels_that_do_not_differ_have_no_table():
     assert any(abs(np.corrcoef(table.values[:50], effects)[0, 1]) > 0.9 for table in found)
 
 
+@pytest.mark.full
 @for_each("kind", [BoostedTreesRegressor, BoostedTreesClassifier])
 @for_each("effect", [0.0, 1.0])
 def test_scores_of_rows_left_out_are_those_of_new_rows(kind, effect):
@@ -112,6 +114,7 @@ def test_scores_of_rows_left_out_are_those_of_new_rows(kind, effect):
     assert model.oob_log_score_ == pytest.approx(new.mean(), abs=3.0 * error)
 
 
+@pytest.mark.full
 def test_categories_are_not_worse_than_their_numbers_or_indicators():
     """Also where levels change the effect of another column, and none has one of its own."""
     X, y, _ = draw(3000, 12, 5, 0.0)
@@ -128,6 +131,7 @@ def test_categories_are_not_worse_than_their_numbers_or_indicators():
     assert score["categories"] > max(score["numbers"], score["indicators"])
 
 
+@pytest.mark.full
 def test_intervals_of_unseen_levels_carry_the_spread_between_levels():
     X, y, effects = draw(20_000, 1000, 0)
     known = X[:, 1] < 50
@@ -146,6 +150,7 @@ def test_intervals_of_unseen_levels_carry_the_spread_between_levels():
     np.testing.assert_allclose(values.sum(axis=1) + expected, sums[:9])
 
 
+@pytest.mark.full
 def test_probabilities_of_unseen_levels_are_less_sure():
     X, y, _ = draw(1500, 30, 0, 4.0)
     model = boosted(kind=BoostedTreesClassifier).fit(X, y > 0.0)

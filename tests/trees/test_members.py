@@ -7,10 +7,10 @@ from scipy.special import expit, log_softmax
 from support.for_each import for_each
 
 from posterity.trees import Columns
-from posterity.trees.boosting import calibration, choices, members, objectives
+from posterity.trees.boosting import calibration, members, objectives
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.grown import TreeRules
 from posterity.trees.boosting.member import BoostingPlan, Member, _draw_weights
+from posterity.trees.boosting.tree_records import TreeRules
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3))
@@ -28,7 +28,8 @@ def fit(y=Y, folds=None, start=None, **plan):
     folds = np.arange(len(y)) % 3 if folds is None else folds
     plan = BoostingPlan(**({"n_rounds": 12, "learning_rate": 0.4} | plan))
     weights, rng = np.ones(len(y)), np.random.default_rng(1)
-    return members.cross_fit(*coded(), objective, weights, folds, plan, rng, start)
+    table = members.CodedTable(*coded(), weights, folds, np.arange(len(y), dtype=np.int32))
+    return members.cross_fit(table, objective, plan, rng, start)
 
 
 @for_each("y", [np.minimum(Y, 1), Y], ids=["two", "three"])
@@ -134,34 +135,34 @@ def test_fewer_thresholds_send_rows_the_way_of_their_codes():
 
 
 def test_few_rows_have_ten_members_and_many_one():
-    plans = [choices.FoldPlan.choose(n, None) for n in (20, 2000, 4000, 10**6)]
+    plans = [members.FoldPlan.choose(n, None) for n in (20, 2000, 4000, 10**6)]
     assert [plan.n_members for plan in plans] == [10, 7, 3, 1]
     assert [plan.fraction for plan in plans] == [0.1, 1 / 7, 0.1, 0.1]
-    assert choices.FoldPlan.choose(10, 1) == choices.FoldPlan(1, 0.0)
+    assert members.FoldPlan.choose(10, 1) == members.FoldPlan(1, 0.0)
 
 
 def test_folds_hold_a_share_of_every_class_and_whole_groups():
     y = np.array([0.0] * 40 + [1.0] * 10 + [2.0])
-    folds = choices.FoldPlan(5, 0.2).draw(y, np.arange(len(y)), np.random.default_rng(0))
+    folds = members.FoldPlan(5, 0.2).draw(y, np.arange(len(y)), np.random.default_rng(0))
     assert folds[50] == members.NO_FOLD
     assert (np.bincount(folds[:40]) == 8).all()
     assert (np.bincount(folds[40:50]) == 2).all()
     groups = np.repeat(np.arange(17, dtype=np.int32), 3)
-    grouped = choices.FoldPlan(5, 0.2).draw(y, groups, np.random.default_rng(0))
+    grouped = members.FoldPlan(5, 0.2).draw(y, groups, np.random.default_rng(0))
     assert (grouped.reshape(17, 3) == grouped[::3, None]).all()
-    none = choices.FoldPlan(5, 0.2).draw(np.arange(2.0), np.arange(2), np.random.default_rng(0))
+    none = members.FoldPlan(5, 0.2).draw(np.arange(2.0), np.arange(2), np.random.default_rng(0))
     assert (none == members.NO_FOLD).all()
 
 
 def test_second_members_leave_out_whole_groups():
     groups = np.repeat(np.arange(50), 4)
     folds = (np.arange(50) % 5)[groups]
-    second = choices.draw_second_folds(folds, groups, 0.5, np.random.default_rng(0))
+    second = members.draw_second_folds(folds, groups, 0.5, np.random.default_rng(0))
     assert (second.reshape(50, 4) == second[::4, None]).all()
     shared = second != members.NO_FOLD
     assert 10 < shared[::4].sum() < 40
     np.testing.assert_array_equal(second[shared], (folds[shared] + 1) % 5)
-    assert choices.draw_second_folds(folds % 2, groups, 0.5, np.random.default_rng(0)) is None
+    assert members.draw_second_folds(folds % 2, groups, 0.5, np.random.default_rng(0)) is None
 
 
 # Calibration

@@ -9,11 +9,12 @@ from support.for_each import for_each
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import forest, normal_surroundings, normal_tuning
+from posterity.trees.forests import forest, normal_leaves, normal_tuning
 from posterity.trees.forests.forest import ForestPlan
-from posterity.trees.forests.normal_forest import fit_normals
+from posterity.trees.forests.normal_forest import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.forests.normal_tuning import TreePredictions
+from posterity.trees.forests.out_of_bag_scores import fit_forest
 from posterity.trees.growth import growing
 
 RULES = growing.GrowthRules(n_tests=3, min_samples_leaf=3)
@@ -27,7 +28,7 @@ def problem(n=200, seed=0):
 def fitted(X, Y, weights=None, **plan):
     full = ForestPlan(**{"n_trees": 12, "rules": RULES, **plan})
     family = Columns().adapt_to(X)
-    return fit_normals(family, X, Y, weights, full, np.random.default_rng(0))
+    return fit_forest(family, X, Y, weights, NumberTargets(), full, np.random.default_rng(0))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_members_are_the_leaves_with_smoothed_variances(grown):
     mean = forest.leaves.mean[found]
     closer = forest.mean(X)[:, None] + (mean - forest.mean(X)[:, None]) / forest.sharpness**0.5
     np.testing.assert_allclose(forest.members(X)[0], closer, rtol=1e-12)
-    wider = normal_surroundings.widen_small_leaves(forest.leaves, forest.trees.children)
+    wider = normal_leaves.widen_small_leaves(forest.leaves, forest.trees.children)
     n, q = wider.count[found][..., None], wider.square[found]
     s, beta = forest.concentration, forest.sharpness
     expected = np.sqrt((q + s * forest.pooled) / (n + s) / beta)
@@ -101,7 +102,7 @@ def test_rows_are_judged_by_trees_that_have_not_seen_them():
     log_p = np.log(p.sum(axis=1) / used.sum(axis=1)[:, None]).sum(axis=1)
     np.testing.assert_allclose(grown.oob_log_prob[known], log_p, rtol=1e-9)
     np.testing.assert_allclose(grown.oob_log_score, log_p.mean())
-    np.testing.assert_allclose(grown.oob_rmse, np.sqrt(np.mean((Y - center) ** 2)))
+    np.testing.assert_allclose(grown.oob_score, np.mean((Y - center) ** 2))
 
 
 def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
@@ -112,8 +113,12 @@ def test_a_whole_weight_is_as_many_rows_where_nothing_is_drawn():
         np.repeat(np.arange(60), w),
         ForestPlan(4, RULES, False),
     )
-    weighted = fit_normals(family, X, Y, w.astype(float), plan, np.random.default_rng(0)).forest
-    repeated = fit_normals(family, X[rows], Y[rows], None, plan, np.random.default_rng(0)).forest
+    weighted = fit_forest(
+        family, X, Y, w.astype(float), NumberTargets(), plan, np.random.default_rng(0)
+    ).forest
+    repeated = fit_forest(
+        family, X[rows], Y[rows], None, NumberTargets(), plan, np.random.default_rng(0)
+    ).forest
     np.testing.assert_array_equal(weighted.trees.thresholds, repeated.trees.thresholds)
     for one, two in zip(weighted.members(X), repeated.members(X), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9)
@@ -123,7 +128,7 @@ def test_nothing_is_learned_where_every_tree_has_seen_every_row():
     fit = fitted(*problem(), bootstrap=False)
     assert (fit.forest.concentration, fit.forest.sharpness) == (1.0, 1.0)
     assert np.isnan(fit.oob_log_score)
-    assert np.isnan(fit.oob_rmse)
+    assert np.isnan(fit.oob_score)
 
 
 def test_learning_improves_what_rows_unseen_by_any_tree_say():
@@ -197,6 +202,7 @@ def friedman(n, seed):
     return X, (f + 5 * X[:, 4] + rng.normal(size=n))[:, None], groups
 
 
+@pytest.mark.full
 @for_each("n_trees", [1, 3, 12, 40, 200])
 @for_each("grouped", [False, True], ids=["rows", "groups"])
 def test_intervals_of_forests_of_any_size_hold(n_trees, grouped):
@@ -208,7 +214,7 @@ def test_intervals_of_forests_of_any_size_hold(n_trees, grouped):
         X, Y, groups = X[::6], Y[::6], None
     family = Columns().adapt_to(X)
     plan = ForestPlan(n_trees, growing.GrowthRules(n_tests=3))
-    fit = fit_normals(family, X, Y, None, plan, np.random.default_rng(0), groups)
+    fit = fit_forest(family, X, Y, None, NumberTargets(), plan, np.random.default_rng(0), groups)
     mean, std = fit.forest.members(X_new)
     below = stats.norm(mean, std).cdf(Y_new[:, None]).mean(axis=1)
     assert abs(np.mean((below > 0.05) & (below < 0.95)) - 0.9) < 0.05

@@ -1,8 +1,7 @@
 import numpy as np
 from support.for_each import for_each
 
-from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.normal_surroundings import widen_small_leaves
+from posterity.trees.forests.normal_leaves import NormalLeaves, widen_small_leaves
 from posterity.trees.forests.normal_tuning import TreePredictions
 
 

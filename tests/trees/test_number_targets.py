@@ -6,7 +6,7 @@ from support.for_each import for_each
 
 from posterity import likelihoods
 from posterity.trees.boosting.noise import HeldOutNoise
-from posterity.trees.boosting.number_targets import Constants, LocationTargets, SpreadTargets
+from posterity.trees.boosting.objectives import Constants, LocationTargets, SpreadTargets
 
 Y = np.array([0.3, -2.0, 1.5, 4.0, 0.1])
 ONE = slice(0, 1)

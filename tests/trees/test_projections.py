@@ -153,7 +153,7 @@ def test_tests_of_no_column_are_refused():
 def test_a_family_that_has_seen_no_data_says_so(family):
     with pytest.raises(ValueError, match="seen no data yet") as caught:
         family.draw(1, 1, np.random.default_rng(0))
-    assert f"{family!r}.fitted(X)" in str(caught.value)
+    assert f"{family!r}.adapt_to(X)" in str(caught.value)
 
 
 def test_default_tests_grow_with_the_columns():

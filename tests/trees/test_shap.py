@@ -10,8 +10,8 @@ from support.for_each import for_each
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.grown import TreeRules
 from posterity.trees.boosting.shap import find_shapley_values
+from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
 

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from posterity import vision
 from posterity.vision import bodies
-from posterity.vision.bodies import parts
+from posterity.vision.bodies import kinematics
 
 BVH = """HIERARCHY
 ROOT Hips
@@ -118,7 +118,10 @@ def test_a_mirrored_person_is_a_mirrored_picture():
     skeleton, camera = walk.motion.skeleton, bodies.Camera(60, 80, 70.0)
     pose = walk.poses[60:61]
     other = {"left": "right", "right": "left"}
-    swap = [parts.PARTS.index(" ".join(other.get(w, w) for w in p.split())) for p in parts.PARTS]
+    swap = [
+        kinematics.PARTS.index(" ".join(other.get(w, w) for w in p.split()))
+        for p in kinematics.PARTS
+    ]
     table = np.append(swap, np.full(225, 255))
     pictures = []
     for seen, turn in ((pose, 0.4), (pose.mirror(skeleton), -0.4)):
@@ -157,7 +160,7 @@ def test_rendered_people_are_where_their_joints_are():
     distances = []
     for depth, labels, joints in zip(data.depth, data.parts, data.joints, strict=True):
         points = camera.find_points(rows, columns, depth.astype(np.float64))
-        for joint, shown in zip(joints, parts.find_joint_parts(), strict=True):
+        for joint, shown in zip(joints, kinematics.find_joint_parts(), strict=True):
             if (own := np.isin(labels, shown)).sum() > 10:
                 nearest = np.linalg.norm(points[own] - joint, axis=1).min()
                 distances.append(nearest)

@@ -88,6 +88,7 @@ def test_parts_and_joints_of_new_images_are_found(model, data):
     assert abs(np.mean([f.probability for f in found]) - right.mean()) < 0.15
 
 
+@pytest.mark.full
 def test_images_can_come_one_at_a_time(model, data):
     frames = (
         bodies.BodyFrame(depth, labels, where, pose, 0, 0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 
-from posterity.vision import contours, masks
+from posterity.vision import masks
 
 
 @pytest.fixture(scope="module")
@@ -18,12 +18,12 @@ def blobs():
 def test_borders_are_those_of_marching_squares(blobs):
     measure = pytest.importorskip("skimage.measure")
     expected = measure.find_contours(blobs.astype(float), 0.5, fully_connected="high")
-    found = contours.trace_borders(blobs)
+    found = masks.trace_borders(blobs)
     assert _as_sets([border - 0.5 for border in found]) == _as_sets([b[:-1] for b in expected])
 
 
 def test_borders_are_closed_walks_of_short_steps(blobs):
-    for border in contours.trace_borders(blobs):
+    for border in masks.trace_borders(blobs):
         steps = np.linalg.norm(np.roll(border, -1, axis=0) - border, axis=1)
         assert steps.max() <= 1.0 + 1e-12
 
@@ -32,7 +32,7 @@ def test_outer_borders_run_clockwise_and_holes_against_it():
     ring = np.zeros((9, 9), dtype=bool)
     ring[1:8, 1:8] = True
     ring[3:6, 3:6] = False
-    areas = [_signed_area(border) for border in contours.trace_borders(ring)]
+    areas = [_signed_area(border) for border in masks.trace_borders(ring)]
     assert sorted(np.sign(areas)) == [-1.0, 1.0]
     assert max(areas) == pytest.approx(49 - 0.5)  # corners are cut off by an eighth each
     assert min(areas) == pytest.approx(-(9 - 0.5))
@@ -42,7 +42,7 @@ def test_the_largest_region_is_found_and_regions_are_counted():
     mask = np.zeros((8, 8), dtype=bool)
     mask[0, 0] = mask[3:6, 3:6] = True
     mask[6, 6] = True  # touches at a corner
-    region, n = contours.find_largest_region(mask)
+    region, n = masks.find_largest_region(mask)
     assert n == 2
     assert region.sum() == 10
 
@@ -52,7 +52,7 @@ def test_points_are_equally_spaced_on_borders_that_are_long_enough():
     ring[5:55, 5:55] = True
     ring[20:40, 20:40] = False
     ring[8, 8] = False  # a hole of one pixel is noise
-    points = contours.sample_contour(ring, 140)
+    points = masks.sample_contour(ring, 140)
     inner = np.all((points > 15) & (points < 45), axis=1)
     assert inner.sum() == 40  # of 280 pixels of borders, 80 are inside
     gaps = np.linalg.norm(np.diff(points[~inner], axis=0), axis=1)

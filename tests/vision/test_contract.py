@@ -69,7 +69,8 @@ def images(streets, people):
 
 @every_system
 def test_a_system_has_a_card_of_its_own(cls):
-    assert all(vars(vars(cls)["card"]).values())
+    card = vars(vars(cls)["card"])
+    assert all(words for name, words in card.items() if name != "candidates")
 
 
 @every_system

@@ -9,15 +9,8 @@ from sklearn.base import clone
 import posterity
 from posterity import persistence
 from posterity.vision import Detections, WindowDetector
-from posterity.vision.windows import (
-    calibration,
-    grouping,
-    pyramid,
-    rejecting,
-    single_view,
-    training,
-)
-from posterity.vision.windows.variations import Inset
+from posterity.vision.windows import grouping, inputs, pyramid, training
+from posterity.vision.windows.samples import Inset
 
 SETTINGS = {
     "window": (12, 12),
@@ -67,7 +60,7 @@ def images():
     rng = np.random.default_rng(1)
     scenes = [blobs(rng, 120, 150).astype(np.uint8)[None] for _ in range(12)]
     patches = np.stack([ring(rng) for _ in range(50)])[:, None]
-    pasted, boxes = calibration.paste_patches(scenes, patches, 2.0, 18, rng)
+    pasted, boxes = grouping.paste_patches(scenes, patches, 2.0, 18, rng)
     return [image[0] for image in pasted], boxes
 
 
@@ -76,7 +69,7 @@ def test_objects_are_found_and_probabilities_are_right(detector, images):
     for image, boxes in zip(*images, strict=True):
         found = detector.detect(image)
         scores.append(found.probability)
-        hits.append(calibration.match_boxes(found.boxes, found.probability, boxes))
+        hits.append(grouping.match_boxes(found.boxes, found.probability, boxes))
         n += len(boxes)
     score, hit = np.concatenate(scores), np.concatenate(hits)
     assert hit[score > 0.5].sum() >= 0.85 * n
@@ -122,6 +115,7 @@ def test_an_interrupted_fit_ends_as_if_it_had_not_been(world, detector, tmp_path
     assert not hasattr(resumed, "found_")
 
 
+@pytest.mark.full
 def test_moving_bars_are_found_by_their_motion():
     rng = np.random.default_rng(0)
     background = blobs(rng, 80, 100)
@@ -199,15 +193,15 @@ def test_views_of_a_camera_agree_and_photographs_do_not(seed):
         return np.clip(frame + rng.normal(0, 8, frame.shape), 0, 255).astype(np.uint8)
 
     place = photograph(rng)
-    view = single_view.find_shared_view([film(place) for _ in range(10)])
+    view = inputs.find_shared_view([film(place) for _ in range(10)])
     assert view is not None
-    assert single_view.shows_view(film(place), view)
+    assert inputs.shows_view(film(place), view)
     others = [film(photograph(rng)) for _ in range(20)]
-    assert not any(single_view.shows_view(other, view) for other in others)
-    assert single_view.find_shared_view(others) is None
+    assert not any(inputs.shows_view(other, view) for other in others)
+    assert inputs.find_shared_view(others) is None
     captioned = [np.pad(other, [(0, 20), (0, 0)]) for other in others]  # a black bar below
-    assert single_view.find_shared_view(captioned) is None
-    assert single_view.find_shared_view(others[:1]) is None
+    assert inputs.find_shared_view(captioned) is None
+    assert inputs.find_shared_view(others[:1]) is None
 
 
 def test_planes_are_differences_with_shifted_frames():
@@ -224,7 +218,7 @@ def test_planes_are_differences_with_shifted_frames():
 
 def test_bounds_keep_the_objects_that_pass():
     partial = np.random.default_rng(0).normal(size=(30, 200)).cumsum(axis=0)
-    bounds = rejecting.find_bounds(partial, 0.9)
+    bounds = training.find_bounds(partial, 0.9)
     passes = np.all(partial >= bounds[:, None], axis=0)
     assert passes.sum() == 180
     lowest = partial[-1] < np.sort(partial[-1])[10]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import posterity
 
 SRC = Path(posterity.__file__).parent
@@ -41,6 +43,7 @@ else:
 """
 
 
+@pytest.mark.full
 def test_the_library_works_without_the_folder(tmp_path):
     ignored = shutil.ignore_patterns("vision", "__pycache__")
     shutil.copytree(SRC, tmp_path / "posterity", ignore=ignored)

@@ -86,6 +86,7 @@ def test_other_sizes_are_refused():
         gabor.fit([])
 
 
+@pytest.mark.full
 def test_stripes_are_told_apart(fitted):
     X, y = draw_patches(100, seed=1)
     p = fitted.predict_proba(X)

@@ -104,6 +104,7 @@ def judge(cascade, window):
     return None, total
 
 
+@pytest.mark.full(but=3)
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(("n_nodes", "stages"), [(1, True), (2, True), (3, False), (1, False)])
 def test_scan_finds_what_windows_one_by_one_tell(n_nodes, stages, stride):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.vision import ShapeContexts, occupancy, shape_contexts
+from posterity.vision import ShapeContexts, masks, silhouettes
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def make_figures(n=12):
 
 
 def test_contexts_count_points_in_rings_and_sectors(points):
-    found = shape_contexts.describe_points(points, 3, 4)
+    found = silhouettes.describe_points(points, 3, 4)
     distances = np.linalg.norm(points[:, None] - points, axis=2)
     scale = np.median(distances)
     edges = scale * np.geomspace(0.125, 2.0, 4)
@@ -43,13 +43,13 @@ def test_contexts_count_points_in_rings_and_sectors(points):
 def test_contexts_do_not_depend_on_size_and_place(points):
     moved = 3.7 * points + np.array([5.0, -2.0])
     np.testing.assert_array_equal(
-        shape_contexts.describe_points(moved), shape_contexts.describe_points(points)
+        silhouettes.describe_points(moved), silhouettes.describe_points(points)
     )
 
 
 def test_points_without_extent_are_refused():
     with pytest.raises(ValueError, match="extent"):
-        shape_contexts.describe_points(np.ones((5, 2)))
+        silhouettes.describe_points(np.ones((5, 2)))
 
 
 def test_histograms_are_soft_votes_for_codes():
@@ -89,5 +89,5 @@ def test_an_empty_mask_is_refused_by_its_number():
 def test_coarse_pictures_count_pixels_of_cells():
     mask = np.zeros((20, 20), dtype=bool)
     mask[4:16, 8:12] = True
-    picture = occupancy.measure_occupancy(mask, (3, 3)).reshape(3, 3)
+    picture = masks.measure_occupancy(mask, (3, 3)).reshape(3, 3)
     np.testing.assert_allclose(picture, [[0.0, 1.0, 0.0]] * 3)

@@ -8,8 +8,8 @@ import pytest
 import posterity
 from posterity import vision
 from posterity.vision import ShapeContexts, SilhouettePose, bodies, pose_mixtures
-from posterity.vision.pose_chains import measure_bend, weigh_paths
 from posterity.vision.pose_experts import PoseExperts, find_whitening
+from posterity.vision.pose_mixtures import measure_bend, weigh_paths
 from posterity.vision.silhouette_pose import _find_successors
 
 
@@ -30,6 +30,7 @@ def turning():
     return SilhouettePose(8, n_columns=40).fit(X, y), make_turning(60, rng)
 
 
+@pytest.mark.full
 def test_an_ambiguous_silhouette_has_two_modes(turning):
     model, (X, y) = turning
     sideways = np.abs(y[:, 1]) > 0.9
@@ -204,6 +205,7 @@ def people():
     return model.fit(masks, joints, groups=groups), masks, joints
 
 
+@pytest.mark.full
 def test_poses_of_rendered_people_are_learned(people):
     model, masks, joints = people
     found = model.predict(masks, video=True)

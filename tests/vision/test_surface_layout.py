@@ -7,11 +7,10 @@ from sklearn.base import clone
 import posterity
 from posterity import vision
 from posterity.vision import SurfaceLayout, segments
-from posterity.vision.labelled_pictures import LabelledPictures
-from posterity.vision.segments import features, geometry, lines, merging, planes, segmentations
-from posterity.vision.segments.merging import HeldOutImage
-from posterity.vision.segments.segment_sums import SegmentSums
-from posterity.vision.segments.segmented_image import scale_labels
+from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.segments import features, lines, planes, segmentations, segmented_image
+from posterity.vision.segments.segmentations import SegmentSums
+from posterity.vision.segments.segmented_image import HeldOutImage, scale_labels
 
 KINDS = (("felzenszwalb", 60), ("slic", 40))
 SMALL = {"segmentations": KINDS, "n_estimators": 20, "max_size": 80, "cv": 3, "random_state": 0}
@@ -36,6 +35,7 @@ def model(found, streets):
     return SurfaceLayout(**SMALL).fit_segments(found, streets.names)
 
 
+@pytest.mark.full(but=1)
 def test_unseen_streets_are_labelled_better_than_by_place_alone(model, streets):
     right = [np.mean(model.predict(streets.images[k]) == streets.labels[k]) for k in (10, 11, 12)]
     usual = np.array([np.bincount(row.ravel(), minlength=3).argmax() for row in
@@ -124,7 +124,7 @@ def score_sharpness(sharpness, images):
     total = -0.5 * (sharpness - 1.0) ** 2
     for image in images:
         merged = segments.SegmentMerging(sharpness).merge(*image[:3])
-        _, score, n = merging.judge_pixels(merged, image.codes)
+        _, score, n = segmented_image.judge_pixels(merged, image.codes)
         total += score / n
     return total
 
@@ -203,8 +203,8 @@ def test_level_and_vertical_lines_are_known():
     assert found.horizon == pytest.approx(0.5, abs=0.02)
     labels = np.zeros((90, 90), dtype=np.int64)
     labels[:25] = 1
-    value = geometry.describe_lines(found, SegmentSums(labels))
-    shares = dict(zip(geometry.LINE_NAMES, value.T, strict=True))
+    value = features.describe_lines(found, SegmentSums(labels))
+    shares = dict(zip(features.LINE_NAMES, value.T, strict=True))
     np.testing.assert_allclose(shares["share of level lines"], [0.0, 1.0])
     np.testing.assert_allclose(shares["share of vertical lines"], [1.0, 0.0])
 

@@ -51,6 +51,7 @@ def model(images):
     ).fit(X, y, void=VOID, names={2: "stripes", 4: "board", 7: "noise"})
 
 
+@pytest.mark.full
 def test_textures_of_images_not_seen_are_told_apart(model, images):
     assert model.classes_.tolist() == [2, 4, 7]
     assert model.names_ == ("stripes", "board", "noise")

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from posterity.vision import TextonPixels, TextonRectangles, Textons, filters, lab
+from posterity.vision import TextonPixels, TextonRectangles, Textons, filters
 
 
 def test_white_gray_and_blue_have_their_lab_coordinates():
     image = np.array([[[255, 255, 255], [119, 119, 119], [0, 0, 255], [0, 0, 0]]], dtype=np.uint8)
     known = [[100.0, 0.0, 0.0], [50.0, 0.0, 0.0], [32.3, 79.2, -107.9], [0.0, 0.0, 0.0]]
-    np.testing.assert_allclose(lab.convert_to_lab(image)[0], known, atol=0.1)
+    np.testing.assert_allclose(filters.convert_to_lab(image)[0], known, atol=0.1)
 
 
 def test_texture_filters_of_a_ramp_are_its_value_and_its_slope():

@@ -7,8 +7,8 @@ from sklearn.exceptions import NotFittedError
 
 import posterity
 from posterity import RelevanceVectorRegressor, vision
-from posterity.vision.tracking import background, channels, experts, verifier
-from posterity.vision.tracking.windows import WindowFrame
+from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking.channels import WindowFrame
 
 SIDE, N = 24, 34
 BAR = slice(58, 90)
@@ -74,6 +74,7 @@ def test_ellipses_hold_the_middle_while_hidden(scene, followed):
     assert np.mean(np.array(inside)[hidden_share(boxes) > 0.9]) > 0.8
 
 
+@pytest.mark.full
 def test_ellipses_have_the_right_size_in_simulated_sequences():
     """The 50 % ellipse covers 75 % here; half as wide it would cover 33 %, twice as wide 100 %."""
     reached = []
@@ -102,6 +103,7 @@ def test_a_missing_frame_is_predicted(scene):
     assert tracker.step(frames[9]).probability > 0.9
 
 
+@pytest.mark.full
 def test_a_saved_tracker_goes_on_alike(scene, tmp_path):
     frames, boxes = scene
     tracker = vision.DisplacementTracker(n_windows=60, relearn_every=2)
@@ -116,6 +118,7 @@ def test_a_saved_tracker_goes_on_alike(scene, tmp_path):
     np.testing.assert_array_equal(one.covariance, other.covariance)
 
 
+@pytest.mark.full
 def test_relevance_vectors_can_be_the_experts(scene):
     frames, boxes = scene
     model = RelevanceVectorRegressor()
@@ -171,11 +174,11 @@ def test_background_covariance_is_that_of_windows():
     rng = np.random.default_rng(4)
     grid = rng.normal(size=(40, 50, 2)).astype(np.float32)
     grid[:, 1:] += 0.7 * grid[:, :-1]
-    lags = background._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
+    lags = verifier._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
     z = grid - grid.mean(axis=(0, 1))
     direct = np.mean(z[:-1, :-2, :, None] * z[1:, 2:, None, :], axis=(0, 1)) * (39 * 48) / 2000
     np.testing.assert_allclose(lags[2, 4], direct, atol=1e-5)
-    covariance = background._arrange_windows(lags, (2, 3))
+    covariance = verifier._arrange_windows(lags, (2, 3))
     np.testing.assert_allclose(covariance[0:2, 10:12], direct, atol=1e-5)
     assert np.linalg.eigvalsh(covariance).min() > 0
 

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import vision
-from posterity.vision import WalkingModel, fitted_walk, gait, mask_distances, principal_frame
+from posterity.vision import WalkingModel, fitted_walk, silhouettes
 
 ENDS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 
@@ -37,7 +37,7 @@ def test_measures_of_masks_do_not_depend_on_place_and_size(data):
     mask = data.masks[3]
     moved = np.pad(mask, ((7, 0), (30, 4)))
     large = np.kron(mask, np.ones((3, 3)))
-    one, other, third = mask_distances.measure_masks([mask, moved, large])
+    one, other, third = silhouettes.measure_masks([mask, moved, large])
     np.testing.assert_allclose(other, one, atol=1e-12)
     assert np.abs(third - one).mean() < 0.05 * np.abs(one).mean()
 
@@ -45,7 +45,7 @@ def test_measures_of_masks_do_not_depend_on_place_and_size(data):
 def test_measures_are_signed_distances_to_the_outline():
     mask = np.zeros((140, 200), dtype=bool)
     mask[10:130, 40:160] = True  # a square as high as wide
-    grid = mask_distances.measure_masks([mask])[0].reshape(mask_distances.CELLS)
+    grid = silhouettes.measure_masks([mask])[0].reshape(silhouettes.CELLS)
     assert grid[12, 9] == 1.0  # far inside
     assert grid[0, 9] < 0.0 < grid[2, 9]  # above the edge, and below it
     rows = (np.arange(24) + 0.5) / 24.0
@@ -65,12 +65,13 @@ def test_measures_are_signed_distances_to_the_outline():
 )
 def test_masks_without_a_person_are_refused(masks, words):
     with pytest.raises(ValueError, match=words):
-        mask_distances.measure_masks(masks)
+        silhouettes.measure_masks(masks)
 
 
+@pytest.mark.full(but=1)
 def test_poses_from_silhouettes_beat_the_nearest_silhouette(data, unseen, model):
     found = model.predict_modes(data.masks[unseen], times=data.times[unseen])
-    measured = mask_distances.measure_masks(data.masks)
+    measured = silhouettes.measure_masks(data.masks)
     distance = np.sum((measured[unseen][:, None] - measured[~unseen]) ** 2, axis=2)
     nearest = data.poses[~unseen][distance.argmin(axis=1)]
     truth = data.poses[unseen]
@@ -89,6 +90,7 @@ def test_one_mask_is_a_sequence_of_one(data, unseen, model):
     np.testing.assert_allclose(one.probability.sum(axis=1), 1.0)
 
 
+@pytest.mark.full
 def test_known_points_stay_and_others_are_found(data, unseen, model):
     truth = data.poses[unseen][::3]
     joints = [data.joint_names.index(name) for name in ENDS]
@@ -126,6 +128,7 @@ def test_axes_seen_by_points_are_what_least_squares_say(model):
     np.testing.assert_allclose(np.abs(turned.T @ solved), np.abs(seen), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.full
 def test_silhouettes_that_two_poses_have_leave_two_hypotheses(data):
     """Poses and their mirror images have the same silhouettes here."""
     half = data.groups < 2
@@ -167,14 +170,14 @@ def test_samples_are_walks(data, model):
 
 def test_motions_that_do_not_repeat_have_no_cycle():
     t = np.linspace(0.0, 1.0, 20)
-    assert gait.Gait.from_frames(t, t, np.zeros(20, dtype=int)) is None
+    assert fitted_walk.Gait.from_frames(t, t, np.zeros(20, dtype=int)) is None
 
 
 def test_frames_are_restored_from_all_axes():
     rows = np.random.default_rng(0).normal(size=(9, 4))
-    frame = principal_frame.PrincipalFrame.from_rows(rows, most=4)
+    frame = fitted_walk.PrincipalFrame.from_rows(rows, most=4)
     np.testing.assert_allclose(frame.restore(frame.project(rows)), rows)
-    few = principal_frame.PrincipalFrame.from_rows(rows, most=2)
+    few = fitted_walk.PrincipalFrame.from_rows(rows, most=2)
     misfit = rows - few.restore(few.project(rows))
     np.testing.assert_allclose(few.residual_variance, np.mean(misfit**2, axis=0))
 
@@ -204,8 +207,8 @@ def test_it_is_an_estimator(model):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda p, m: (p[:5], m[:5]), "at least 10 frames"),
-        (lambda p, m: (p, m[:-1]), "poses, but"),
+        (lambda p, m: (p[:5], m[:5]), "too few to learn from: 10 at least"),
+        (lambda p, m: (p, m[:-1]), "11 silhouettes, but 12 poses"),
         (lambda p, m: (p[:, :, :2], m), r"shape \(N, J, 3\)"),
         (lambda p, m: (np.zeros_like(p), m), "All poses are the same"),
     ],

@@ -19,15 +19,29 @@ _FIELD = re.compile(r"^(\w+) : .*\n((?: .*(?:\n|$))+)", re.M)
 R = TypeVar("R", bound=type[Any])
 
 
-def register_request(app: typer.Typer, name: str) -> Callable[[R], R]:
+def register_request(
+    app: typer.Typer, name: str, *, work: str | None = None, panel: str | None = None
+) -> Callable[[R], R]:
     """Return a decorator that makes a request a command.
 
-    The work is done by the function ``run`` of the module with the name of the command, which is
+    The work is done by the function ``run`` of a module beside that of the request, which is
     imported only then, so that help and usage errors appear immediately.
+
+    Parameters
+    ----------
+    app : Typer
+        Group of the command.
+    name : str
+        Name of the command.
+    work : str, optional
+        Name of the module. Default: that of the command.
+    panel : str, optional
+        Heading in the help of the group.
     """
 
     def register(request: R) -> R:
-        module = f"{request.__module__.rpartition('.')[0]}.{name.replace('-', '_')}"
+        room = request.__module__.rpartition(".")[0]
+        module = f"{room}.{work or name.replace('-', '_')}"
 
         def run(**options: Any) -> None:
             with outcome.report_errors():
@@ -39,7 +53,7 @@ def register_request(app: typer.Typer, name: str) -> Callable[[R], R]:
         run.__doc__ = inspect.cleandoc(request.__doc__ or "").partition(_SECTION)[0]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {one.name: one.annotation for one in parameters}
-        app.command(name)(run)
+        app.command(name, rich_help_panel=panel)(run)
         return request
 
     return register

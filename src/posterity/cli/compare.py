@@ -34,15 +34,15 @@ def run(request: CompareRequest, voice: OutputPrinter) -> None:
         found = _compare(request, table, voice)
     _print_ranking(found, voice)
     persistence.save(found.winner, request.save)
-    story = _build_story(request, table, found)
-    report.write(request.report, story)
+    contents = _build_contents(request, table, found)
+    report.write(request.report, contents)
     voice.say("", f"Report written to {request.report}, model saved to {request.save}.")
     if request.predictions:
         predictions = _build_predictions(found, table.sample.positions)
         tables.write_batches(request.predictions, iter([predictions]))
         voice.say(f"Held-out predictions of {found.best.name!r} written to {request.predictions}.")
     table_input.suggest_prediction(request, voice)
-    voice.give(_build_json(request, table, found) | {"command": story.command})
+    voice.give(_build_json(request, table, found) | {"command": contents.command})
 
 
 def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
@@ -125,10 +125,10 @@ def _group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(why, ", ".join(those)) for why, those in names.items()]
 
 
-def _build_story(
+def _build_contents(
     request: CompareRequest, table: Table, found: comparison.Comparison
-) -> report.Story:
-    return report.Story(
+) -> report.ReportContents:
+    return report.ReportContents(
         title=f"Predicting {found.schema.target}",
         command=shlex.join(["posterity", "compare", *request.list_words()]),
         model=found.winner,

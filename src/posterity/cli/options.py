@@ -127,7 +127,7 @@ class Cluster(Request):
 
 
 class TableColumns(Request):
-    """What to learn from a table, and how its columns are read.
+    """The target of a table, and the way to read its columns.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class TableColumns(Request):
 
 
 class TwoClasses(Request):
-    """What mistakes of a classification into two classes cost.
+    """Costs of the mistakes of a classification into two classes.
 
     Attributes
     ----------

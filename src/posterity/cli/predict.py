@@ -41,9 +41,9 @@ def run(request: PredictRequest, voice: OutputPrinter) -> None:
 
 def _run_on_workers(request: PredictRequest, voice: OutputPrinter) -> None:
     """Let every worker read, predict and write its own partitions."""
-    from posterity.cli import cluster, spread_input
+    from posterity.cli import cluster
 
-    address = spread_input.check_parquet(request)
+    address = cluster.check_parquet(request)
     outputs.check_output_folder(request.out, force=request.force, inputs=(request.data,))
     model = load_model(request.model, request.exposure)
     source = tables.open_partitions(request.data)

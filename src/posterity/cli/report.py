@@ -14,7 +14,7 @@ def run(request: ReportRequest, voice: OutputPrinter) -> None:
     inputs = (request.data, request.model)
     outputs.check_output_file(request.out, force=request.force, inputs=inputs)
     model, sample, result = evaluate.score_model(request)
-    story = report.Story(
+    contents = report.ReportContents(
         title=f"Predicting {model.schema_.target}",
         command=shlex.join(["posterity", "report", *request.list_words()]),
         model=model,
@@ -29,7 +29,7 @@ def run(request: ReportRequest, voice: OutputPrinter) -> None:
         notes=(evaluate.CAUTION,),
         seed=request.seed,
     )
-    report.write(request.out, story)
+    report.write(request.out, contents)
     voice.say(f"Report written to {request.out}.")
     voice.next("predict", request.model, *request.list_words(TableFile), "--out", "predictions.csv")
     voice.give({"report": request.out, "n_rows": len(result.held_out.y), **scores.as_json(result)})

@@ -115,9 +115,9 @@ def open_table(request: TableRequest, voice: OutputPrinter, *, folds: int = 1) -
         voice.say(*sentences, "")
         yield Table(sample, schema, sentences)
         return
-    from posterity.cli import spread_input
+    from posterity.cli import cluster
 
-    with spread_input.open_on_cluster(request, voice, folds=folds) as table:
+    with cluster.open_on_cluster(request, voice, folds=folds) as table:
         yield table
 
 

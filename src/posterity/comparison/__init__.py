@@ -6,16 +6,14 @@ scikit-learn's ``fit`` and a predictive distribution.
 """
 
 from posterity.comparison.baselines import baselines
-from posterity.comparison.candidates import Candidate, candidates
+from posterity.comparison.candidates import Candidate, candidates, family
 from posterity.comparison.comparing import compare
 from posterity.comparison.dependence import find_dependence
 from posterity.comparison.evaluating import evaluate
-from posterity.comparison.family import family
 from posterity.comparison.flagging import Flagging
 from posterity.comparison.holdout import Dependence, Holdout
 from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.lagged import LaggedRegressor
-from posterity.comparison.members import Member
 from posterity.comparison.results import (
     LEVELS,
     Comparison,
@@ -30,6 +28,7 @@ from posterity.comparison.spread import compare_on_dask
 from posterity.comparison.stacking import StackedClassifier, StackedRegressor
 from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import describe_gain, verdict
+from posterity.models import Member
 
 __all__ = [
     "LEVELS",

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from posterity import tables
-from posterity.comparison.family import family
+from posterity import estimators, linear, local, process, sparse, tables, trees
 from posterity.comparison.holdout import HoldoutKind
-from posterity.comparison.members import Member, Size, Target, View
+from posterity.comparison.lagged import LaggedRegressor
+from posterity.models import Member, Size, Target, View
 
 ALL = "all"
 _LONG = "takes long on a table of this size; name it with --models to compare it too."
@@ -52,6 +52,36 @@ class Candidate:
     def code(self) -> str:
         """Expression that constructs the estimator, on one line."""
         return " ".join(repr(self.estimator).split())
+
+
+def family(task: tables.Task | None = None) -> tuple[Member, ...]:
+    """Return every model that a comparison knows, cheapest first.
+
+    They are the candidates on the cards of the estimators.
+
+    Parameters
+    ----------
+    task : "regression" or "classification", optional
+        Only models for this task. None: regressors, then classifiers.
+
+    Examples
+    --------
+    >>> from posterity import comparison
+    >>> [row.name for row in comparison.family("classification")][:3]
+    ['linear', 'logistic', 'sparse']
+    """
+    if task is None:
+        return family("regression") + family("classification")
+    if task not in ("regression", "classification"):
+        raise ValueError(f"task={task!r} must be 'regression' or 'classification'.")
+    models = [
+        getattr(room, name)
+        for room in (linear, local, process, sparse, trees)
+        for name in estimators.BY_ROOM[room.__name__.removeprefix("posterity.")]
+    ]
+    described = [one.describe(m) for m in (*models, LaggedRegressor) for one in m.card.candidates]
+    found = [one for one in described if one.task == task]
+    return tuple(sorted(found, key=lambda one: one.order))
 
 
 def candidates(

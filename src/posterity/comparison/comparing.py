@@ -23,9 +23,10 @@ from posterity.comparison.stack_trial import STACK, stack_models
 from posterity.comparison.trial import Trial
 from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import verdict
-from posterity.tables import exposures
+from posterity.tables import roles
 
 _IMPORTANCE = 10.0  # seconds; only models that predict slowly need them
+_LEAST_IMPORTANCE = 1.0  # also after the end of a time limit: of few rows nothing would be certain
 _EVIDENCE, _EVIDENCE_SHARE = 2.0, 0.1  # seconds, or share of the time so far, for all evidences
 
 
@@ -202,7 +203,7 @@ def _start_trial(candidate: Candidate, ground: ComparisonTask) -> Trial:
     """Return a trial without folds, failed if the model is left out or cannot predict these."""
     unsuitable = trial.describe_unsuitable_target(candidate.target, ground.parts.y)
     if ground.schema.exposure is not None and not tables.takes_exposure(candidate.estimator):
-        unsuitable = exposures.NEEDS_EXPOSURE
+        unsuitable = roles.NEEDS_EXPOSURE
     return Trial(candidate, failed=candidate.left_out or unsuitable or "")
 
 
@@ -233,7 +234,8 @@ def _rank_winner_inputs(
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
         if run.estimator is not None
     ]
-    return rank_inputs(measured, seed=seed, max_seconds=min(_IMPORTANCE, clock.remaining()))
+    seconds = min(_IMPORTANCE, max(_LEAST_IMPORTANCE, clock.remaining()))
+    return rank_inputs(measured, seed=seed, max_seconds=seconds)
 
 
 def _fit_to_all_rows(

@@ -22,7 +22,7 @@ from sklearn.preprocessing import SplineTransformer
 
 from posterity import tables
 from posterity.arrays import Array
-from posterity.comparison import role_columns
+from posterity.comparison import holdout
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Dependence
 from posterity.tables.saying import format_option
@@ -100,7 +100,7 @@ def _iterate_findings(
     table: pl.DataFrame, schema: tables.Schema, rows: _Rows, rng: np.random.Generator
 ) -> Iterator[Dependence]:
     """Yield at most one finding of each kind; the order of the file only if nothing else."""
-    columns = role_columns.parse_columns(table, schema)
+    columns = holdout.parse_columns(table, schema)
     found = [
         *_find_groups(table, columns, rows, rng),
         *_find_times(columns, rows, rng),
@@ -110,7 +110,7 @@ def _iterate_findings(
 
 
 def _find_times(columns: Any, rows: _Rows, rng: np.random.Generator) -> Iterator[Dependence]:
-    for name, values in role_columns.iterate_times(columns):
+    for name, values in holdout.iterate_times(columns):
         order = np.lexsort([rng.random(len(values)), values])[:_MOST_ROWS]
         some = rows.select(order)
         blocks = np.arange(len(order)) * _FOLDS // len(order)
@@ -129,7 +129,7 @@ def _find_times(columns: Any, rows: _Rows, rng: np.random.Generator) -> Iterator
 def _find_groups(
     table: pl.DataFrame, columns: Any, rows: _Rows, rng: np.random.Generator
 ) -> Iterator[Dependence]:
-    for group in role_columns.iterate_groups(table, columns):
+    for group in holdout.iterate_groups(table, columns):
         chosen = _choose_whole_groups(group.codes, rng)
         some, codes = rows.select(chosen), group.codes[chosen]
         others = some.without(group.name)
@@ -155,7 +155,7 @@ def _find_groups(
 def _find_places(
     columns: Any, schema: tables.Schema, rows: _Rows, rng: np.random.Generator
 ) -> Iterator[Dependence]:
-    names = role_columns.find_coordinates(schema)
+    names = holdout.find_coordinates(schema)
     if names is None:
         return
     values = np.column_stack([columns[name].numbers for name in names])

@@ -133,23 +133,23 @@ def add_two_class_scores(results: Sequence[Result], flagging: Flagging) -> tuple
     return tuple(_add_scores(one, standard, flagging) for one in results)
 
 
-def say_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> list[str]:
-    """Write in a sentence which model costs least, and from which probability rows are flagged."""
+def describe_costs(family: Sequence[Result], chosen: Result, flagging: Flagging) -> list[str]:
+    """Write in a sentence from which probability rows are flagged, and what that costs."""
     if flagging.cost is None:
         return []
+    found, trivial = _get_scores(chosen), _compute_trivial_costs(chosen.held_out, flagging)
     least = min(family, key=lambda one: (_get_scores(one).expected_cost, one is not chosen))
-    found = _get_scores(least)
-    none, every = _compute_trivial_costs(least.held_out, flagging)
-    better = "" if found.expected_cost < min(none, every) else ", and no model costs less than that"
+    more, error = _compute_more(chosen.held_out, least.held_out, flagging)
+    cheaper = f"; {least.name!r} costs {format_with_error(more, error)} less"
+    none, every = (format_amount(value, 3) for value in trivial)
     false_alarm, miss = (format_amount(value, 6) for value in flagging.cost)
-    beside = "" if least is chosen else f"; {_say_chosen_cost(chosen, least, flagging)}"
+    better = found.expected_cost < min(trivial)
     return [
         f"With costs of {false_alarm} for a false alarm and {miss} for a miss, flag rows whose "
-        f"probability of {found.positive!r} is at least {found.threshold:.3g}: {least.name!r} has "
-        f"the least expected cost, {format_with_error(found.expected_cost, found.cost_error)} per "
-        f"row{_name_equals(family, least, flagging)}, and flags {_format_share(found)} of the "
-        f"held-out rows (to flag none would cost {format_amount(none, 3)}, all "
-        f"{format_amount(every, 3)}{better}){beside}."
+        f"probability of {found.positive!r} is at least {found.threshold:.3g}: that costs "
+        f"{format_with_error(found.expected_cost, found.cost_error)} per row and flags "
+        f"{100.0 * found.flagged:.3g} % of the rows (to flag none would cost {none}, all {every}"
+        f"{'' if better else ', which is no more'}){cheaper if more > _SURE * error else ''}."
     ]
 
 
@@ -168,29 +168,6 @@ def format_amount(value: float, digits: int) -> str:
     """Format an amount with this many significant digits, and large ones without a power of ten."""
     rounded = float(f"{value:.{digits}g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 10.0**digits else f"{rounded:.{digits}g}"
-
-
-def _name_equals(family: Sequence[Result], least: Result, flagging: Flagging) -> str:
-    """Write that other models do not cost significantly more, if there are such models."""
-    equals = []
-    for one in family:
-        more, error = _compute_more(one.held_out, least.held_out, flagging)
-        if one is not least and more <= _SURE * error:
-            equals.append(one)
-    if not equals:
-        return ""
-    which = repr(equals[0].name) if len(equals) == 1 else f"{len(equals)} other models"
-    return f" (hardly less than {which})"
-
-
-def _say_chosen_cost(chosen: Result, least: Result, flagging: Flagging) -> str:
-    """Write how much more the chosen model costs than the one of the least cost."""
-    more, error = _compute_more(chosen.held_out, least.held_out, flagging)
-    sure = "" if more > _SURE * error else ", which may be chance,"
-    return (
-        f"{chosen.name!r} costs {format_with_error(more, error)} more{sure} and flags "
-        f"{_format_share(_get_scores(chosen))}"
-    )
 
 
 def _add_scores(one: Result, standard: Result, flagging: Flagging) -> Result:
@@ -231,7 +208,3 @@ def _compute_trivial_costs(held_out: HeldOut, flagging: Flagging) -> tuple[float
 
 def _get_scores(one: Result) -> Any:
     return one.two_classes
-
-
-def _format_share(found: TwoClassScores) -> str:
-    return f"{100.0 * found.flagged:.3g} %"

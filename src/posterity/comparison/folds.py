@@ -1,5 +1,6 @@
 """Split a table into cross-validation folds whose encoders see only training rows."""
 
+import functools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -20,7 +21,7 @@ from posterity.arrays import Array
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Holdout
 from posterity.row_groups import RowGroups
-from posterity.tables import exposures, roles
+from posterity.tables import roles
 
 _FEWEST_ROWS = 10
 _FEWEST_TRAIN = 4  # rows before the first held-out ones
@@ -247,11 +248,10 @@ def _encode_fold(
     regions: NDArray[np.intp] | None,
 ) -> Fold:
     """Encode the training and test rows of one fold, also with missing numbers as such."""
-    kept, rows = None, (frame, schema, y, split, clusters, regions)
-    if any(column.kind == "number" and column.n_missing for column in schema.inputs):
-        kept = _encode_rows(*rows, keep_missing=True)
-    fold = _encode_rows(*rows, keep_missing=False)
-    return replace(fold, with_missing=kept)
+    encode = functools.partial(_encode_rows, frame, schema, y, split, clusters, regions)
+    is_missing = any(column.kind == "number" and column.n_missing for column in schema.inputs)
+    kept = encode(keep_missing=True) if is_missing else None
+    return replace(encode(keep_missing=False), with_missing=kept)
 
 
 def _encode_rows(
@@ -286,7 +286,7 @@ def _append_exposures(X: Array, rows: pl.DataFrame, schema: tables.Schema) -> Ar
     """Append the exposure of each row as last column, if the table has one."""
     if schema.exposure is None:
         return X
-    return np.column_stack([X, exposures.read_exposures(rows, schema.exposure)])
+    return np.column_stack([X, roles.read_exposures(rows, schema.exposure)])
 
 
 def _encode_groups(

@@ -140,7 +140,7 @@ def rank_inputs(
 
 
 def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
-    """Say in sentences which inputs matter most, and which add nothing.
+    """Say in sentences which inputs matter most, and which may not help.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
     >>> for sentence in comparison.describe_importance([age, size]):
     ...     print(sentence)
     Decrease of the mean log score when an input is shuffled (95 % interval): age 0.3 (0.2 to 0.4).
-    As far as these rows tell, size adds nothing to the other inputs: its interval includes zero.
+    These rows do not show that size helps: its interval is not above zero.
     """
     helping = [one for one in found if one.helps]
     others = [one.name for one in found if not one.helps]
@@ -167,19 +167,13 @@ def describe_importance(found: Sequence[Importance]) -> tuple[str, ...]:
             f"{', '.join(shown)}{_count_rest(len(helping))}."
         )
     if others and not helping:
-        sentences.append(
-            "As far as these rows tell, no input helps: the intervals of all decreases of the log "
-            "score include zero."
-        )
+        sentences.append("These rows do not show that any input helps: no interval is above zero.")
     elif others:
-        add, include = (
-            ("adds", "its interval includes")
-            if len(others) == 1
-            else ("add", "their intervals include")
+        verb, subject = (
+            ("helps", "its interval is") if len(others) == 1 else ("help", "their intervals are")
         )
         sentences.append(
-            f"As far as these rows tell, {_join_names(others)} {add} nothing to the other inputs: "
-            f"{include} zero."
+            f"These rows do not show that {_join_names(others)} {verb}: {subject} not above zero."
         )
     return tuple(sentences)
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from posterity import distributions, linear, models
 from posterity.arrays import Array
+from posterity.models import Member, ModelCard
 
 _AVERAGED = 4  # targets of the slower lag
 _LEAST = 5  # effective rows more than columns, to fit a horizon
@@ -44,6 +45,16 @@ class LaggedRegressor(models.Regressor):
     >>> bool(std[0] < 1.2 < 2.0 < std[7])
     True
     """
+
+    card = ModelCard(
+        likelihood="normal, wider at longer horizons",
+        prior="normal",
+        feature_space="the columns, the last target before a row, and the mean of the last four",
+        inference="closed form, a linear model for each horizon",
+        advice="later rows depend on the last ones before them",
+        page="comparing",
+        candidates=(Member("lagged", 70, "N D^2 a horizon", usual_rows=1e6, role="time"),),
+    )
 
     times_: Array
     levels_: Array

@@ -134,7 +134,7 @@ def score_predictions(
         coverage=_coverage(held_out) if numbers else None,
         calibration=calibration.distance_from_uniform(np.asarray(held_out.pit))
         if numbers
-        else _calibration_error(held_out),
+        else _group_by_confidence(held_out).error,
         log_evidence=costs.log_evidence,
         fit_seconds=costs.fit_seconds,
         predict_seconds=costs.predict_seconds,
@@ -227,6 +227,13 @@ def log_probabilities(estimator: Any, X: Array) -> Array:
     return distributions.Categorical.from_logits(np.log(p)).log_probabilities()
 
 
+def _group_by_confidence(held_out: HeldOut) -> calibration.ProbabilityBins:
+    """Group rows of classes by the probability of their most probable class."""
+    stated, right = confidence(held_out), is_correct(held_out)
+    n_bins = int(np.clip(len(right) // _BIN_ROWS, 1, _MOST_BINS))
+    return calibration.ProbabilityBins.from_rows(stated, right, n_bins)
+
+
 def _evaluate_numbers(
     dist: Any, y: Array, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> HeldOut:
@@ -270,12 +277,3 @@ def _coverage(held_out: HeldOut) -> float:
     """Return the share of rows inside the interval between the outermost levels."""
     pit = np.asarray(held_out.pit)
     return float(np.mean((pit >= LEVELS[0]) & (pit <= LEVELS[-1])))
-
-
-def _calibration_error(held_out: HeldOut) -> float:
-    """Return the mean difference between confidence and accuracy over up to ten equal bins."""
-    stated, right = confidence(held_out), is_correct(held_out)
-    n_bins = int(np.clip(len(right) // _BIN_ROWS, 1, _MOST_BINS))
-    bins = np.array_split(np.argsort(stated, kind="stable"), n_bins)
-    gaps = [len(b) * abs(np.mean(stated[b]) - np.mean(right[b])) for b in bins]
-    return float(np.sum(gaps) / len(right))

@@ -1,24 +1,65 @@
 """Stacking: average the predictive distributions of several models."""
 
+import abc
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, models, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring
-from posterity.comparison.members import View
 from posterity.constructors import declare_parameters, field
+from posterity.models import View
 
 Estimators = tuple[tuple[str, Any], ...]
 
 
 @declare_parameters
-class StackedRegressor(models.Regressor):
+class StackedModel(BaseEstimator, abc.ABC):
+    """A mixture of several models with given weights."""
+
+    estimators: Estimators = field(kw_only=False)
+    weights: tuple[float, ...] = field(kw_only=False)
+    views: tuple[View, ...] | None = field(default=None, kw_only=False)
+
+    estimators_: tuple[Any, ...] = field(init=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that missing values are taken if all models take them."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = all(tables.accepts_missing(one) for _, one in self.estimators)
+        return tags
+
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Fit every model to the rows, of which those of a group depend on each other."""
+        self._adopt(
+            [
+                tables.fit_with_groups(one, self._select_columns(k, X), y, groups)
+                for k, (_, one) in enumerate(self.estimators)
+            ]
+        )
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def _adopt(self, fitted: Sequence[Any]) -> None:
+        """Take fitted models as members."""
+        self.estimators_ = tuple(fitted)
+
+    def _members_with_rows(self, X: Any) -> list[tuple[Any, Any]]:
+        """Return each fitted model with the columns that it gets."""
+        check_is_fitted(self)
+        return [(one, self._select_columns(k, X)) for k, one in enumerate(self.estimators_)]
+
+    def _select_columns(self, k: int, X: Any) -> Any:
+        return X[:, :-1] if self.views is not None and self.views[k] == "plain" else X
+
+
+class StackedRegressor(StackedModel, models.Regressor):
     """Average the predictive distributions of several regressors with given weights.
 
     Parameters
@@ -39,39 +80,21 @@ class StackedRegressor(models.Regressor):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import comparison, regression
+    >>> from posterity import comparison, linear
     >>> X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    >>> line = regression.LinearRegression()
+    >>> line = linear.LinearRegression()
     >>> model = comparison.StackedRegressor((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
     >>> model.predict([[2.5]]).round(3)
     array([2.5])
     """
 
-    estimators: Estimators = field(kw_only=False)
-    weights: tuple[float, ...] = field(kw_only=False)
-    views: tuple[View, ...] | None = field(default=None, kw_only=False)
-
-    estimators_: tuple[Any, ...] = field(init=False)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Say that missing values are taken if all models take them."""
-        return _copy_missing_tag(self, super().__sklearn_tags__())
-
-    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
-        """Fit every model to the rows, of which those of a group depend on each other."""
-        self.estimators_ = _fit_members(self, X, y, groups)
-        self.n_features_in_ = X.shape[1]
-        return self
-
     def predict_dist(self, X: ArrayLike) -> distributions.Univariate:
         """Return the mixture of the predictions of the models."""
-        check_is_fitted(self)
-        dists = [one.predict_dist(rows) for one, rows in _members_with_rows(self, X)]
+        dists = [one.predict_dist(rows) for one, rows in self._members_with_rows(X)]
         return mix_distributions(dists, self.weights)
 
 
-@declare_parameters
-class StackedClassifier(models.Classifier):
+class StackedClassifier(StackedModel, models.Classifier):
     """Average the class probabilities of several classifiers with given weights.
 
     Parameters
@@ -92,35 +115,21 @@ class StackedClassifier(models.Classifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity import classification, comparison
+    >>> from posterity import comparison, linear
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
-    >>> line = classification.BayesianLogisticRegression()
+    >>> line = linear.BayesianLogisticRegression()
     >>> model = comparison.StackedClassifier((("one", line), ("other", line)), (0.5, 0.5)).fit(X, y)
     >>> model.predict([[-3.0], [3.0]])
     array([0, 1])
     """
 
-    estimators: Estimators = field(kw_only=False)
-    weights: tuple[float, ...] = field(kw_only=False)
-    views: tuple[View, ...] | None = field(default=None, kw_only=False)
-
-    estimators_: tuple[Any, ...] = field(init=False)
-
-    def __sklearn_tags__(self) -> Tags:
-        """Say that missing values are taken if all models take them."""
-        return _copy_missing_tag(self, super().__sklearn_tags__())
-
-    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
-        """Fit every model to the rows, of which those of a group depend on each other."""
-        self.estimators_ = _fit_members(self, X, y, groups)
+    def _adopt(self, fitted: Sequence[Any]) -> None:
+        super()._adopt(fitted)
         self._set_classes(np.asarray(self.estimators_[0].classes_))
-        self.n_features_in_ = X.shape[1]
-        return self
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """Return the averaged probabilities, which know how far the models disagree."""
-        check_is_fitted(self)
-        p = [np.exp(measuring.log_probabilities(one, R)) for one, R in _members_with_rows(self, X)]
+        p = [np.exp(measuring.log_probabilities(one, R)) for one, R in self._members_with_rows(X)]
         log_weights = np.log(np.asarray(self.weights))
         return distributions.AveragedCategorical.from_members(np.stack(p, axis=-2), log_weights)
 
@@ -141,15 +150,13 @@ def stack_estimators(
     make = StackedClassifier if is_classifier else StackedRegressor
     stack = make(members, tuple(float(weights[k]) for k in used), own)
     if fitted is not None:
-        stack.estimators_ = tuple(fitted[k] for k in used)
-        if is_classifier:
-            stack._set_classes(np.asarray(stack.estimators_[0].classes_))
+        stack._adopt([fitted[k] for k in used])
     return stack
 
 
 def list_weights(estimator: Any) -> tuple[tuple[str, float], ...]:
     """Return the names and weights of the models of a stack; nothing for other estimators."""
-    if not isinstance(estimator, StackedRegressor | StackedClassifier):
+    if not isinstance(estimator, StackedModel):
         return ()
     names = (name for name, _ in estimator.estimators)
     return tuple(zip(names, estimator.weights, strict=True))
@@ -160,24 +167,3 @@ def mix_distributions(
 ) -> distributions.Mixture:
     """Return the mixture of one batch of predictions per model."""
     return distributions.Mixture(dists, np.log(np.asarray(weights)))
-
-
-def _copy_missing_tag(stack: Any, tags: Tags) -> Tags:
-    tags.input_tags.allow_nan = all(tables.accepts_missing(one) for _, one in stack.estimators)
-    return tags
-
-
-def _fit_members(stack: Any, X: Any, y: Any, groups: ArrayLike | None) -> tuple[Any, ...]:
-    return tuple(
-        tables.fit_with_groups(one, _select_columns(stack, k, X), y, groups)
-        for k, (_, one) in enumerate(stack.estimators)
-    )
-
-
-def _members_with_rows(stack: Any, X: Any) -> list[tuple[Any, Any]]:
-    """Return each fitted model with the columns that it gets."""
-    return [(one, _select_columns(stack, k, X)) for k, one in enumerate(stack.estimators_)]
-
-
-def _select_columns(stack: Any, k: int, X: Any) -> Any:
-    return X[:, :-1] if stack.views is not None and stack.views[k] == "plain" else X

@@ -13,8 +13,8 @@ from posterity import arrays, linalg, persistence, tables
 from posterity.comparison import budget, measuring, stacking
 from posterity.comparison.candidates import Candidate
 from posterity.comparison.folds import Fold, TableFolds
-from posterity.comparison.members import Target
 from posterity.comparison.results import HeldOut, Result
+from posterity.models import Target
 
 _FEW = 20  # rows, of each class where there are classes
 _MOST_KEPT = 20_000  # training rows of a fold whose estimator is kept beside those of later folds

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from posterity import tables, trees
 from posterity.arrays import Array
-from posterity.comparison import folds, measuring, role_columns
+from posterity.comparison import folds, holdout, measuring
 from posterity.comparison.holdout import Dependence, Holdout, name_group
 from posterity.comparison.results import LEVELS, HeldOut
 from posterity.tables import looking, roles
@@ -41,7 +41,7 @@ class _Candidate:
 
 @dataclass(frozen=True)
 class _Loss:
-    """What a forest loses where whole groups are held out, beside random rows."""
+    """Loss of a forest where whole groups are held out, beside random rows."""
 
     stated: float  # share of covered values, or of right classes
     reached: float
@@ -108,7 +108,7 @@ def _find_candidates(
     """Return the columns and sets with the most groups first, and then stretches of the file."""
     columns = {
         name: seen
-        for name, seen in role_columns.parse_columns(table, schema).items()
+        for name, seen in holdout.parse_columns(table, schema).items()
         if seen.column.kind != "date" and seen.column.n_distinct * _ROWS_EACH <= seen.n_present
     }
     codes = {name: roles.number_groups(table, (name,)) for name in columns}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from posterity.arrays import Array
 from posterity.comparison import choosing, measuring
 from posterity.comparison.choosing import HARDLY, compute_probability_better, is_better
-from posterity.comparison.flagging import Flagging, say_costs
+from posterity.comparison.flagging import Flagging, describe_costs
 from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
@@ -14,6 +14,7 @@ _SLACK = 0.01  # differences in coverage below this are irrelevant in practice
 _NOTABLE = 0.05  # differences above this are no sign of trust, though chance may explain them
 _VAGUE = 0.12  # two standard errors and the slack, from which any coverage would be acceptable
 _TOO_FEW = "which are too few, or too dependent on each other, to tell whether"
+_LEAST = 1e-3  # lead from which a percentage is written
 _DOUBLE = math.log(2.0)  # lead from which a ratio is written and not a percentage
 _ODD = 1.63  # sqrt(n) times the Kolmogorov-Smirnov distance at the 1 % level
 _DEPENDENT = "; but rows seem to depend on each other, so this may not hold for others"
@@ -31,10 +32,10 @@ def verdict(
 ) -> str:
     """Say which model to use, how sure that is, what another costs, and how far to trust it.
 
-    Four sentences at most. How sure one is that a model is better
-    is always the probability that it has the higher mean log score on more rows of the same kind;
-    what it costs to take another is the difference of these scores, and the ratio of the
-    probabilities of an observed value that follows from it.
+    Four sentences at most. How sure one is that a model is better is always the probability that it
+    has the higher mean log score on more rows of the same kind. The cost of another model is the
+    ratio of the probabilities that the two give to an observed value: the exponential of the
+    difference of their mean log scores, with its standard error.
 
     Parameters
     ----------
@@ -61,23 +62,23 @@ def verdict(
     >>> table = {"x": x, "y": [value**2 for value in x]}
     >>> models = comparison.candidates("regression", 30, 1, names=["linear"])
     >>> print(comparison.compare(table, tables.infer(table, "y"), models).verdict)
-    Use 'linear', the only model that was scored. Its 90 % intervals contain 90 % of the held-out
-    values, so its uncertainty can be trusted for new rows like these.
+    Use 'linear', the only model that was scored. The 90 % intervals of 'linear' contain 90 % of the
+    held-out values, so its uncertainty can be trusted for new rows like these.
     """
     family = [one for one in results if not one.baseline]
-    baselines = [one for one in results if one.baseline]
     chosen = choosing.choose_model(results, order=order, prefer=prefer)
-    costs = say_costs(family, chosen, flagging) if flagging else []
     constant = choosing.find_constant(results)
     if constant and not is_better(family[0], constant, least=HARDLY):
-        said = _say_nothing_helps(family[0], chosen, constant, target)
+        said = _describe_unhelpful_inputs(family[0], chosen, constant, target)
     else:
-        beside = _compare_with_baseline(family[0], baselines)
-        choice = _say_choice(chosen, family, order)
-        said = [*beside, *(choice[:1] if beside and costs else choice)]
+        baseline = next((one for one in results if one.baseline), None)
+        said = [
+            _describe_choice(chosen, family),
+            *_describe_alternative(chosen, family, baseline, order),
+        ]
     trust = _judge_uncertainty(chosen, f" {scope}" if scope else "", bool(cautions))
     said.append(f"{trust}{_DEPENDENT if cautions else ''}.")
-    return " ".join([*said, *costs])
+    return " ".join([*said, *(describe_costs(family, chosen, flagging) if flagging else [])])
 
 
 def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
@@ -104,89 +105,69 @@ def describe_gain(results: Sequence[Result], chosen: Result) -> list[str]:
     return [f"On average {chosen.name!r} gives an observed value {_join_words(shares)}."]
 
 
-def _say_nothing_helps(best: Result, chosen: Result, constant: Result, target: str) -> list[str]:
+def _describe_unhelpful_inputs(
+    best: Result, chosen: Result, constant: Result, target: str
+) -> list[str]:
     """Write the sentences for a table on which no model beats a constant prediction."""
     mean, _ = measuring.compute_lead(best.held_out, constant.held_out)
-    beside = (
-        f"{_say_better(best, constant)}"
+    lead = (
+        f"the best model, {best.name!r}, {_describe_lead(best, constant)}"
         if mean > 0.0
-        else f"behind {constant.name!r} by {_format_lead(constant, best)} in mean log score"
+        else f"{constant.name!r} {_describe_lead(constant, best)}, the best model"
     )
     return [
-        f"No input helps to predict {target}: {constant.name!r} ignores the inputs, and the best "
-        f"model, {best.name!r}, is {beside}.",
+        f"No input helps to predict {target}: {constant.name!r} ignores the inputs, and {lead}.",
         f"The saved model is {chosen.name!r}.",
     ]
 
 
-def _say_choice(chosen: Result, family: Sequence[Result], order: Sequence[str]) -> list[str]:
-    """Write which model to use and why, and what another choice costs or gains."""
+def _describe_choice(chosen: Result, family: Sequence[Result]) -> str:
+    """Write which model to use and why."""
     best = family[0]
     if len(family) == 1:
-        return [f"Use {best.name!r}, the only model that was scored."]
-    if chosen is not best:
-        return _say_simple_choice(chosen, best, choosing.find_best_single(family))
-    chance = best.probability_best
-    sure = "" if chance is None else f", with a probability of {_format_chance(chance)}"
-    first = f"Use {best.name!r}: the best of {len(family)} models{sure}."
-    simple = choosing.choose_model(family, order=order)
-    if simple is not best:
-        return [
-            first,
-            f"The simpler {simple.name!r} is behind by {_say_less(best, simple)}; "
-            "choose it with --prefer simple.",
-        ]
-    return [
-        first,
-        f"The second, {family[1].name!r}, is behind by {_say_less(best, family[1])}.",
-    ]
+        return f"Use {best.name!r}, the only model that was scored."
+    if chosen is best:
+        chance = best.probability_best
+        sure = "" if chance is None else f", with a probability of {_format_chance(chance)}"
+        return f"Use {best.name!r}: the best of {len(family)} models{sure}."
+    if chosen is choosing.find_best_single(family):
+        return f"Use {chosen.name!r}: the best single model."
+    return f"Use {chosen.name!r}: the simplest model that is about as good as the best."
 
 
-def _say_simple_choice(chosen: Result, best: Result, single: Result) -> list[str]:
-    """Write that a simpler model than the best was chosen, and what that costs."""
-    what = (
-        "the best single model"
-        if chosen is single
-        else "the simplest model that is about as good as the best"
-    )
-    if not best.weights:
-        ahead = f"{best.name!r} is {_say_better(best, chosen)}"
-    elif compute_probability_better(best, single) < choosing.SURE:
-        note = f" (a mixture is chosen from {_format_chance(choosing.SURE)} on)"
-        ahead = f"The mixture {best.name!r} is {_say_better(best, chosen, note)}"
-    else:
-        note = ", by too little to keep several models,"
-        ahead = f"The mixture {best.name!r} is {_say_better(best, chosen, note)}"
-    return [f"Use {chosen.name!r}: {what}.", f"{ahead}; choose it with --prefer best."]
-
-
-def _say_better(ahead: Result, behind: Result, note: str = "") -> str:
-    """Write how sure it is that a model is better than another, and by how much."""
-    sure = _format_chance(compute_probability_better(ahead, behind))
-    more = f"{_format_more(ahead, behind)} for an observed value"
-    return (
-        f"better than {behind.name!r} with a probability of {sure}{note or ','} by "
-        f"{_format_lead(ahead, behind)} in mean log score, that is {more}"
-    )
-
-
-def _say_less(ahead: Result, behind: Result) -> str:
-    """Write by how much a model is behind another."""
-    return (
-        f"{_format_lead(ahead, behind)} in mean log score: {ahead.name!r} gives an observed value "
-        f"{_format_more(ahead, behind)}"
-    )
-
-
-def _compare_with_baseline(best: Result, baselines: Sequence[Result]) -> list[str]:
-    """Write a sentence if a baseline has a higher score than the best model."""
-    if not baselines or measuring.compute_lead(baselines[0].held_out, best.held_out)[0] <= 0.0:
+def _describe_alternative(
+    chosen: Result, family: Sequence[Result], baseline: Result | None, order: Sequence[str]
+) -> list[str]:
+    """Write a sentence on the model to compare with the choice, and what it costs or gains."""
+    best = family[0]
+    if baseline and measuring.compute_lead(baseline.held_out, best.held_out)[0] > 0.0:
+        better = _describe_lead(baseline, best)
+        if is_better(baseline, best, least=HARDLY):
+            return [f"No model is as good as the baseline {baseline.name!r}: it {better}."]
+        return [f"The baseline {baseline.name!r} {better}."]
+    if len(family) == 1:
         return []
-    first = baselines[0]
-    better = _say_better(first, best)
-    if is_better(first, best, least=HARDLY):
-        return [f"No model is as good as the baseline {first.name!r}: it is {better}."]
-    return [f"The baseline {first.name!r} is {better}."]
+    if chosen is best:
+        simple = choosing.choose_model(family, order=order)
+        if simple is not best:
+            more = _format_more(best, simple, f"the simpler {simple.name!r}")
+            return [f"It gives an observed value {more}; choose that with --prefer simple."]
+        more = _format_more(best, family[1], f"the second one, {family[1].name!r}")
+        return [f"It gives an observed value {more}."]
+    ahead = f"{best.name!r} {_describe_lead(best, chosen)}"
+    if best.weights:
+        sure = compute_probability_better(best, choosing.find_best_single(family))
+        needed = f", where a mixture needs {_format_chance(choosing.SURE)}"
+        little = ", by too little to keep several models"
+        ahead = f"The mixture {ahead}{needed if sure < choosing.SURE else little}"
+    return [f"{ahead}; choose it with --prefer best."]
+
+
+def _describe_lead(ahead: Result, behind: Result) -> str:
+    """Write by how much a model is better than another, and how sure that is."""
+    sure = _format_chance(compute_probability_better(ahead, behind))
+    more = _format_more(ahead, behind, repr(behind.name))
+    return f"gives an observed value {more} and is better with a probability of {sure}"
 
 
 def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
@@ -199,7 +180,10 @@ def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
 def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
     coverage, n = best.coverage or 0.0, measuring.count_effective_rows(best.held_out)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
-    held = f"Its 90 % intervals contain {100.0 * coverage:.3g} % of the held-out values"
+    held = (
+        f"The 90 % intervals of {best.name!r} contain {100.0 * coverage:.3g} % of the held-out "
+        "values"
+    )
     if coverage < _NOMINAL - allowed:
         return f"{held}, so they are too narrow to be trusted{scope}"
     if coverage > _NOMINAL + allowed:
@@ -208,11 +192,10 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
         off = f"{100.0 * best.calibration:.2g} %"
         errors = f"other quantiles have calibration errors of up to {off}"
         return f"{held}, as they should{scope}, but {errors}"
-    if allowed > _VAGUE or coverage < _NOMINAL - _NOTABLE:
-        return f"{held}, {_TOO_FEW} its uncertainty can be trusted{scope}"
-    if cautious:
+    is_vague = allowed > _VAGUE or coverage < _NOMINAL - _NOTABLE
+    if cautious and not is_vague:
         return f"{held}, as they should{scope}"
-    return f"{held}, so its uncertainty can be trusted{scope}"
+    return f"{held}, {_TOO_FEW if is_vague else 'so'} its uncertainty can be trusted{scope}"
 
 
 def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
@@ -220,32 +203,30 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
     gaps: Array = stated - right
     allowed = 2.0 * measuring.standard_error(gaps, best.held_out.clusters) + _SLACK
     said = (
-        f"Its most probable class has a predicted probability of {100.0 * stated.mean():.3g} % on "
-        f"average and is correct in {100.0 * right.mean():.3g} % of the held-out rows"
+        f"The most probable class of {best.name!r} has a probability of "
+        f"{100.0 * stated.mean():.3g} % on average and is correct in {100.0 * right.mean():.3g} % "
+        "of the held-out rows"
     )
     if gaps.mean() > allowed:
         return f"{said}, so it is overconfident{scope}"
     if gaps.mean() < -allowed:
         return f"{said}, so it is underconfident{scope}"
-    if allowed > _VAGUE or abs(gaps.mean()) > _NOTABLE:
-        return f"{said}, {_TOO_FEW} its probabilities can be trusted{scope}"
-    if cautious:
+    is_vague = allowed > _VAGUE or abs(gaps.mean()) > _NOTABLE
+    if cautious and not is_vague:
         return f"{said}, as it should{scope}"
-    return f"{said}, so its probabilities can be trusted{scope}"
+    return f"{said}, {_TOO_FEW if is_vague else 'so'} its probabilities can be trusted{scope}"
 
 
-def _format_lead(ahead: Result, behind: Result) -> str:
-    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
-    digits = 2 if f"{error:e}"[0] == "1" else 1  # 0.012 is not 0.01
-    return f"{mean:.2g} +- {error:.{digits}g}"
-
-
-def _format_more(ahead: Result, behind: Result) -> str:
+def _format_more(ahead: Result, behind: Result, name: str) -> str:
     """Format how much more probable observed values are under one model than under another."""
-    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
-    if mean < _DOUBLE:
-        return f"{_format_percent(math.expm1(mean))} more probability"
-    return f"{_format_ratio(ahead, behind)} times the probability"
+    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    if mean >= _DOUBLE:
+        return f"{_format_ratio(ahead, behind)} times the probability that {name} gives it"
+    if mean < _LEAST:
+        return f"less than 0.1 % more probability than {name}"
+    percent, error = 100.0 * math.expm1(mean), 100.0 * math.exp(mean) * error
+    digits = 2 if f"{error:e}"[0] == "1" else 1  # 1.2 is not 1
+    return f"{percent:.2g} +- {error:.{digits}g} % more probability than {name}"
 
 
 def _format_ratio(best: Result, other: Result) -> str:
@@ -254,10 +235,6 @@ def _format_ratio(best: Result, other: Result) -> str:
     if log_ratio > math.log(1e6):
         return "over a million"
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")
-
-
-def _format_percent(share: float) -> str:
-    return f"{100.0 * share:.2g} %" if share >= 1e-3 else "less than 0.1 %"
 
 
 def _format_chance(chance: float) -> str:

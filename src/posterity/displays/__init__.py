@@ -5,18 +5,15 @@ A display stores the numbers of a plot. Class methods such as ``from_estimator``
 ``with displays.style():`` for the style of the documentation.
 """
 
-from posterity.displays.basis import BasisDisplay
-from posterity.displays.decision_surface import DecisionSurfaceDisplay
-from posterity.displays.evidence import EvidenceDisplay
+from posterity.displays.evidence import EvidenceDisplay, SpectrumDisplay
 from posterity.displays.latent_map import LatentMapDisplay
-from posterity.displays.mean_surface import MeanSurfaceDisplay
-from posterity.displays.posterior import PosteriorDisplay
+from posterity.displays.linear_models import BasisDisplay, PosteriorDisplay
 from posterity.displays.predictive_band import PredictiveBandDisplay
 from posterity.displays.probability import ProbabilityDisplay
 from posterity.displays.reconstruction import ReconstructionDisplay
 from posterity.displays.reliability import ReliabilityDisplay
-from posterity.displays.spectrum import SpectrumDisplay
 from posterity.displays.style import COLORS, style
+from posterity.displays.surfaces import DecisionSurfaceDisplay, MeanSurfaceDisplay
 
 __all__ = [
     "COLORS",

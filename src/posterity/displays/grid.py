@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars
@@ -18,41 +19,46 @@ if TYPE_CHECKING:
 RING = "relevance vectors"  # in legends
 
 
-@runtime_checkable
-class HasTrainingRows(Protocol):
-    """A fitted model with relevance vectors."""
-
-    relevance_vectors_: Any
-
-
-def single_input(X: ArrayLike) -> Array:
-    """Return the only column of X as a vector; refuse any other shape."""
+def check_inputs(X: ArrayLike, n_inputs: int) -> Array:
+    """Return X with this number of columns, (N, D); refuse any other shape."""
     values = np.asarray(X, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] != 1 or not len(values):
+    if values.ndim != 2 or values.shape[1] != n_inputs or not len(values):
+        columns = "one column" if n_inputs == 1 else "two columns"
         raise ValueError(
-            f"X must have shape (N, 1) for a plot over one input, but has {values.shape}. Fit the "
-            "model to one column, or plot predict_dist over one column yourself."
-        )
-    return values[:, 0]
-
-
-def two_inputs(X: ArrayLike) -> Array:
-    """Return X with two columns, (N, 2); refuse any other shape."""
-    values = np.asarray(X, dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] != 2 or not len(values):
-        raise ValueError(
-            f"X must have shape (N, 2) for a surface over two inputs, but has {values.shape}. Fit "
-            "the model to two columns, or plot its predictions over two columns yourself."
+            f"X must have shape (N, {n_inputs}) for a plot over {columns}, but has {values.shape}. "
+            f"Fit the model to {columns}, or plot its predictions over {columns} yourself."
         )
     return values
 
 
-def kept_rows(estimator: Any, n_inputs: int) -> Array:
+def check_target(mean: Any) -> Array:
+    """Return the mean of a prediction, (n,); refuse several targets."""
+    values = np.asarray(mean, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(
+            f"This display shows one target, but the model predicts {values.shape[1]}; fit one "
+            "model per target."
+        )
+    return values
+
+
+def find_vectors(estimator: Any, n_inputs: int) -> Array:
     """Return the relevance vectors of a model, (m, D); empty if it has none."""
-    if not isinstance(estimator, HasTrainingRows):
-        return np.empty((0, n_inputs))
-    kept = arrays.to_numpy(estimator.relevance_vectors_)
-    return np.asarray(kept, dtype=np.float64).reshape(-1, n_inputs)
+    kept = getattr(estimator, "relevance_vectors_", np.empty((0, n_inputs)))
+    return np.asarray(arrays.to_numpy(kept), dtype=np.float64).reshape(-1, n_inputs)
+
+
+def draw_image(axes: Axes, values: Array, x0: Array, x1: Array, **look: Any) -> Any:
+    """Draw values over the ranges of two inputs, the second along the first axis."""
+    extent = (x0[0], x0[-1], x1[0], x1[-1])
+    look |= {"aspect": "auto", "interpolation": "bilinear"}
+    return axes.imshow(values, origin="lower", extent=extent, **look)
+
+
+def frame_axes(axes: Axes, x0: Array, x1: Array, names: Sequence[str]) -> None:
+    """Set names and limits of two inputs."""
+    axes.set(xlabel=names[0], ylabel=names[1])
+    axes.set(xlim=(x0[0], x0[-1]), ylim=(x1[0], x1[-1]))
 
 
 def draw_rings(axes: Axes, vectors: Array) -> None:
@@ -62,43 +68,32 @@ def draw_rings(axes: Axes, vectors: Array) -> None:
         axes.scatter(*vectors.T, linewidths=1.7, label=RING, **ring)
 
 
-def span(x: Array, *, margin: float, n_grid: int) -> Array:
+def spread_evenly(x: Array, *, margin: float, n_grid: int) -> Array:
     """Return evenly spaced values over the range of x, extended by a share of it at each end."""
     low, high = float(x.min()), float(x.max())
     beyond = margin * (high - low)
     return np.linspace(low - beyond, high + beyond, n_grid)
 
 
-def square_grid(X: Array, *, margin: float, n_grid: int) -> tuple[Array, Array, Array]:
+def make_square_grid(X: Array, *, margin: float, n_grid: int) -> tuple[Array, Array, Array]:
     """Return values of two inputs over their ranges, and all pairs: (n,), (n,), (n * n, 2)."""
-    x0, x1 = (span(column, margin=margin, n_grid=n_grid) for column in X.T)
+    x0, x1 = (spread_evenly(column, margin=margin, n_grid=n_grid) for column in X.T)
     return x0, x1, np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
 
 
-def select_rows(estimator: Any, x: Array) -> Any:
-    """Return query rows of one input, with the column name of the fit if it has one."""
-    return column_names(estimator, x[:, None])
-
-
-def column_names(estimator: Any, X: Array) -> Any:
+def name_columns(estimator: Any, X: Array) -> Any:
     """Return query rows, with the column names of the fit if it has any."""
     names = getattr(estimator, "feature_names_in_", None)
     return X if names is None else polars.DataFrame(X, schema=[str(name) for name in names])
 
 
-def label(estimator: Any) -> str:
-    """Return the name of the input column, or x."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return "x" if names is None else str(names[0])
+def find_names(estimator: Any, n_inputs: int) -> tuple[str, ...]:
+    """Return the names of the input columns; x, or x0 and x1, if the fit had none."""
+    plain = ("x",) if n_inputs == 1 else ("x0", "x1")
+    return tuple(str(name) for name in getattr(estimator, "feature_names_in_", plain)[:n_inputs])
 
 
-def labels(estimator: Any) -> tuple[str, str]:
-    """Return the names of two input columns, or x0 and x1."""
-    names = getattr(estimator, "feature_names_in_", ("x0", "x1"))
-    return str(names[0]), str(names[1])
-
-
-def classes(estimator: Any) -> NDArray[Any]:
+def check_classes(estimator: Any) -> NDArray[Any]:
     """Return the labels of the classes; refuse a single class."""
     known = np.asarray(estimator.classes_)
     if len(known) < 2:
@@ -109,7 +104,7 @@ def classes(estimator: Any) -> NDArray[Any]:
     return known
 
 
-def class_codes(y: ArrayLike, known: NDArray[Any]) -> NDArray[np.intp]:
+def encode_classes(y: ArrayLike, known: NDArray[Any]) -> NDArray[np.intp]:
     """Return the position of each label among the sorted classes; refuse unknown labels."""
     given = np.asarray(y).ravel()
     places = np.minimum(np.searchsorted(known, given), len(known) - 1)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from posterity import arrays
 from posterity.arrays import Array
-from posterity.displays import grid, latents
-from posterity.displays.style import COLORS, CYCLE, axes_or_new
+from posterity.displays import grid
+from posterity.displays.style import axes_or_new, class_color, class_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = "os^Dv<>P"
 _DARKEST = 0.35  # grey level of the largest deviation; the smallest is white
 _LEAST = 1e-6  # of the largest deviation; smaller ones are not distinguished
 
@@ -76,7 +76,7 @@ class LatentMapDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: latents.Transformer,
+        estimator: Any,
         X: Any = None,
         y: ArrayLike | None = None,
         *,
@@ -114,15 +114,15 @@ class LatentMapDisplay:
         n_images : int, default=30
             Maximum number of images, chosen to be far apart.
         """
-        Z = latents.coordinates(estimator, X)
+        Z = find_coordinates(estimator, X)
         first, second = _select_two(dimensions, Z.shape[1])
-        points, own = Z[:, [first, second]], latents.variances(estimator, X)
-        x0, x1 = (grid.span(column, margin=margin, n_grid=n_grid) for column in points.T)
+        points, own = Z[:, [first, second]], find_variances(estimator, X)
+        x0, x1 = (grid.spread_evenly(column, margin=margin, n_grid=n_grid) for column in points.T)
         deviation = (
             _uncertainty(estimator, Z, (first, second), x0, x1) if shading else np.empty((0, 0))
         )
         labels, codes = _encode_colors(y, len(Z))
-        shown = latents.separate_images(points, n_images if image_shape else 0)
+        shown = separate_images(points, n_images if image_shape else 0)
         return cls(
             points=points,
             x0=x0,
@@ -132,7 +132,7 @@ class LatentMapDisplay:
             labels=labels,
             groups=np.empty(0) if groups is None else _check_one_per_row("groups", groups, len(Z)),
             spread=np.sqrt(own[:, [first, second]]) if own.size else np.empty((0, 2)),
-            images=latents.images(estimator, Z[shown], image_shape),
+            images=draw_images(estimator, Z[shown], image_shape),
             shown=shown,
             names=(f"latent {first}", f"latent {second}"),
         )
@@ -163,17 +163,16 @@ class LatentMapDisplay:
         """
         axes = axes_or_new(ax)
         if self.deviation.size:
-            extent = (self.x0[0], self.x0[-1], self.x1[0], self.x1[-1])
-            look: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0, "aspect": "auto"}
-            look["interpolation"] = "bilinear"
-            axes.imshow(self._brightness(), origin="lower", extent=extent, **look)
+            look: dict[str, Any] = {"cmap": "gray", "vmin": 0.0, "vmax": 1.0}
+            grid.draw_image(axes, self._brightness(), self.x0, self.x1, **look)
         for group in np.unique(self.groups):
             rows = np.flatnonzero(self.groups == group)
-            axes.plot(*self.points[rows].T, color=self._color(rows[0]), lw=1.1, alpha=0.8)
+            axes.plot(
+                *self.points[rows].T, color=class_color(self.codes[rows[0]]), lw=1.1, alpha=0.8
+            )
         self._draw_points(axes)
         self._draw_images(axes, image_size, cmap)
-        axes.set(xlabel=self.names[0], ylabel=self.names[1])
-        axes.set(xlim=(self.x0[0], self.x0[-1]), ylim=(self.x1[0], self.x1[-1]))
+        grid.frame_axes(axes, self.x0, self.x1, self.names)
         if legend and len(self.labels):
             axes.legend(frameon=True, framealpha=0.9)
         return axes
@@ -188,10 +187,6 @@ class LatentMapDisplay:
         share = (doubt - doubt.min()) / span if span > 0.0 else np.zeros_like(doubt)
         return 1.0 - (1.0 - _DARKEST) * share
 
-    def _color(self, row: int) -> str:
-        """Return the colour of the label of a row."""
-        return COLORS[CYCLE[self.codes[row] % len(CYCLE)]]
-
     def _draw_points(self, axes: Axes) -> None:
         """Draw the points of each label, with crosses for their standard deviations."""
         for c in range(max(len(self.labels), 1)):
@@ -199,7 +194,7 @@ class LatentMapDisplay:
             if not len(rows):
                 continue
             x0, x1 = self.points[rows].T
-            color, marker = self._color(rows[0]), _MARKERS[c % len(_MARKERS)]
+            color, marker = class_color(c), class_marker(c)
             look: dict[str, Any] = {"s": 26, "linewidths": 0.6, "edgecolors": "w", "zorder": 3}
             name = str(self.labels[c]) if len(self.labels) else None
             axes.scatter(x0, x1, c=color, marker=marker, label=name, **look)
@@ -213,7 +208,7 @@ class LatentMapDisplay:
 
         for row, image in zip(self.shown, self.images, strict=True):
             picture = OffsetImage(image, zoom=size / image.shape[0], cmap=cmap)
-            frame = {"edgecolor": self._color(row), "linewidth": 1.2}
+            frame = {"edgecolor": class_color(self.codes[row]), "linewidth": 1.2}
             place = tuple(self.points[row])
             axes.add_artist(AnnotationBbox(picture, place, pad=0.1, bboxprops=frame, zorder=4))
 
@@ -248,5 +243,81 @@ def _uncertainty(model: Any, Z: Array, dimensions: tuple[int, int], x0: Array, x
     """Return the deviation of the outputs on a grid of two dimensions, the others at their mean."""
     places = np.tile(Z.mean(axis=0), (len(x0) * len(x1), 1))
     places[:, list(dimensions)] = np.stack(np.meshgrid(x0, x1), axis=-1).reshape(-1, 2)
-    values = latents.mean_uncertainty(model, places)
+    values = average_deviations(model, places)
     return values.reshape(len(x1), len(x0)) if values.size else np.empty((0, 0))
+
+
+_HELD = 1 << 21  # numbers of a prediction in memory at a time
+_APART = 0.09  # smallest distance of two chosen points, as a share of the range
+
+
+def find_coordinates(model: Any, X: Any = None) -> Array:
+    """Return the latent points of these rows, or of the training rows, (N, Q)."""
+    if X is not None:
+        return _to_floats(model.transform(X))
+    if not hasattr(model, "embedding_"):
+        raise TypeError(
+            f"{type(model).__name__} does not store latent points of its training rows; pass X."
+        )
+    return _to_floats(model.embedding_)
+
+
+def find_variances(model: Any, X: Any = None) -> Array:
+    """Return the variances of the latent points of the training rows, (N, Q), if known."""
+    known = getattr(model, "embedding_variance_", None) if X is None else None
+    return np.empty((0, 0)) if known is None else _to_floats(known)
+
+
+def predict_outputs(model: Any, Z: Array) -> tuple[Array, Array | None]:
+    """Return the mean of the outputs at latent points, (n, D), and their deviation if known."""
+    if hasattr(model, "inverse_transform_dist"):
+        dist = model.inverse_transform_dist(Z)
+        return dist.mean(), dist.standard_deviation()
+    if not hasattr(model, "inverse_transform"):
+        raise TypeError(f"{type(model).__name__} has no inverse_transform.")
+    return _to_floats(model.inverse_transform(Z)), None
+
+
+def average_deviations(model: Any, Z: Array) -> Array:
+    """Return the standard deviation at each point, averaged over outputs; empty if unknown."""
+    if not hasattr(model, "inverse_transform_dist"):
+        return np.empty(0)
+    step = max(1, _HELD // model.inverse_transform_dist(Z[:1]).shape[1])
+    blocks = (model.inverse_transform_dist(Z[i : i + step]) for i in range(0, len(Z), step))
+    return np.concatenate([block.standard_deviation().mean(axis=1) for block in blocks])
+
+
+def draw_images(model: Any, Z: Array, shape: tuple[int, int] | None) -> Array:
+    """Return the mean of the outputs at latent points as images, (n, height, width)."""
+    return (
+        np.empty((0, 0, 0))
+        if shape is None
+        else reshape_images(predict_outputs(model, Z)[0], shape)
+    )
+
+
+def reshape_images(rows: Array, shape: tuple[int, int]) -> Array:
+    """Reshape rows to images, (n, height, width); refuse rows of another size."""
+    if rows.shape[1] != shape[0] * shape[1]:
+        raise ValueError(f"image_shape={shape} does not match rows with {rows.shape[1]} columns.")
+    return rows.reshape(-1, *shape)
+
+
+def separate_images(points: Array, n: int) -> NDArray[np.intp]:
+    """Choose at most n points, each the farthest from those before it and not too near."""
+    extent = np.ptp(points, axis=0)
+    x = (points - points.mean(axis=0)) / np.where(extent > 0.0, extent, 1.0)
+    chosen = [int(np.argmin(np.sum(x * x, axis=1)))] if n else []
+    distance = np.full(len(x), np.inf)
+    while 0 < len(chosen) < n:
+        distance = np.minimum(distance, np.sum((x - x[chosen[-1]]) ** 2, axis=1))
+        farthest = int(np.argmax(distance))
+        if distance[farthest] < _APART**2:
+            break
+        chosen.append(farthest)
+    return np.array(chosen, dtype=np.intp)
+
+
+def _to_floats(values: Any) -> Array:
+    """Convert any array or data frame to an array of floats."""
+    return np.asarray(arrays.to_numpy(values), dtype=np.float64)

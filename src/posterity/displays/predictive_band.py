@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,15 +17,6 @@ from posterity.models.regressor import Regressor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-@runtime_checkable
-class FunctionSampler(Protocol):
-    """A model that can draw noise-free functions from its posterior."""
-
-    def sample_functions(
-        self, X: ArrayLike, n_samples: int = ..., random_state: Any = ...
-    ) -> Array: ...
 
 
 @dataclass(frozen=True)
@@ -112,9 +103,9 @@ class PredictiveBandDisplay:
         vectors : bool, default=True
             Mark relevance vectors with rings, if the estimator has any and y is given.
         """
-        x_train = grid.single_input(X)
-        x = grid.span(x_train, margin=margin, n_grid=n_grid)
-        rows = grid.select_rows(estimator, x)
+        x_train = grid.check_inputs(X, 1)[:, 0]
+        x = grid.spread_evenly(x_train, margin=margin, n_grid=n_grid)
+        rows = grid.name_columns(estimator, x[:, None])
         levels = tuple(sorted(coverage))
         ends = [estimator.predict_interval(rows, coverage=level) for level in levels]
         y_train = np.empty(0) if y is None else np.asarray(y, dtype=np.float64).ravel()
@@ -122,14 +113,14 @@ class PredictiveBandDisplay:
         kept = _select_drawn_rows(estimator, shown) if vectors else np.empty(0, dtype=np.intp)
         return cls(
             x=x,
-            mean=_select_target(estimator.predict(rows)),
+            mean=grid.check_target(estimator.predict(rows)),
             coverage=levels,
             lower=np.array([low for low, _ in ends]).reshape(len(levels), len(x)),
             upper=np.array([high for _, high in ends]).reshape(len(levels), len(x)),
             functions=_draw_functions(estimator, rows, len(x), n_functions, random_state),
             x_train=shown,
             y_train=y_train,
-            x_label=grid.label(estimator),
+            x_label=grid.find_names(estimator, 1)[0],
             x_vectors=shown[kept],
             y_vectors=y_train[kept],
         )
@@ -173,8 +164,8 @@ class PredictiveBandDisplay:
         >>> prior.functions.shape, round(float(prior.upper.max()), 2)
         ((3, 200), 3.29)
         """
-        given = grid.single_input(X)
-        x = grid.span(given, margin=margin, n_grid=n_grid)
+        given = grid.check_inputs(X, 1)[:, 0]
+        x = grid.spread_evenly(given, margin=margin, n_grid=n_grid)
         K = arrays.to_numpy(kernel.start(given[:, None])(x[:, None]))
         process = distributions.MultivariateNormal(np.zeros(n_grid), linalg.symmetrize(K))
         levels = tuple(sorted(coverage))
@@ -220,19 +211,9 @@ class PredictiveBandDisplay:
         return axes
 
 
-def _select_target(mean: Array) -> Array:
-    """Return the mean of a prediction of one target; refuse several targets."""
-    if mean.ndim != 1:
-        raise ValueError(
-            f"This display shows one target, but the model predicts {mean.shape[1]}; fit one model "
-            "per target."
-        )
-    return mean
-
-
 def _select_drawn_rows(estimator: Regressor, x: Array) -> NDArray[np.intp]:
     """Return the positions of relevance vectors; of equal rows the first."""
-    vectors = grid.kept_rows(estimator, 1)[:, 0]
+    vectors = grid.find_vectors(estimator, 1)[:, 0]
     firsts = np.unique(x, return_index=True)[1]
     return np.sort(firsts[np.isin(x[firsts], vectors)])
 
@@ -243,7 +224,7 @@ def _draw_functions(
     """Draw functions from the posterior, (n_functions, n)."""
     if not n_functions:
         return np.empty((0, n))
-    if not isinstance(estimator, FunctionSampler):
+    if not hasattr(estimator, "sample_functions"):
         raise TypeError(
             f"{type(estimator).__name__} has no posterior over functions to draw from; "
             "use n_functions=0, or a Bayesian estimator."

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from posterity import arrays, distributions, linear
+from posterity import arrays, linear
 from posterity.arrays import Array
 from posterity.displays import grid
-from posterity.displays.decision_surface import ProbabilisticClassifier
 from posterity.displays.style import COLORS, axes_or_new, class_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _DASHES = ("-", "--", "-.", ":")
-
-
-@runtime_checkable
-class LatentClassifier(Protocol):
-    """A classifier with a distribution of its latent values."""
-
-    def predict_latent(self, X: Any) -> distributions.Normal: ...
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ class ProbabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: ProbabilisticClassifier,
+        estimator: Any,
         X: ArrayLike,
         y: ArrayLike | None = None,
         *,
@@ -110,9 +102,9 @@ class ProbabilityDisplay:
         """
         if not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage={coverage} must lie strictly between 0 and 1.")
-        x_train = grid.single_input(X)
-        x = grid.span(x_train, margin=margin, n_grid=n_grid)
-        rows, classes = grid.select_rows(estimator, x), grid.classes(estimator)
+        x_train = grid.check_inputs(X, 1)[:, 0]
+        x = grid.spread_evenly(x_train, margin=margin, n_grid=n_grid)
+        rows, classes = grid.name_columns(estimator, x[:, None]), grid.check_classes(estimator)
         lower, upper = _band(estimator, rows, coverage)
         return cls(
             x=x,
@@ -123,8 +115,8 @@ class ProbabilityDisplay:
             upper=upper,
             functions=_functions(estimator, x, n_functions, random_state),
             x_train=np.empty(0) if y is None else x_train,
-            codes=grid.class_codes([] if y is None else y, classes),
-            x_label=grid.label(estimator),
+            codes=grid.encode_classes([] if y is None else y, classes),
+            x_label=grid.find_names(estimator, 1)[0],
         )
 
     def plot(self, ax: Axes | None = None, *, color: str = COLORS["blue"]) -> Axes:
@@ -178,7 +170,7 @@ class ProbabilityDisplay:
 
 def _band(estimator: Any, rows: Any, coverage: float) -> tuple[Array, Array]:
     """Return the sigmoid of the interval of the latent value of two classes; empty if unknown."""
-    if len(estimator.classes_) != 2 or not isinstance(estimator, LatentClassifier):
+    if len(estimator.classes_) != 2 or not hasattr(estimator, "predict_latent"):
         return np.empty(0), np.empty(0)
     latent = estimator.predict_latent(rows)
     if not np.any(latent.standard_deviation()):  # a single set of weights

@@ -10,7 +10,7 @@ import numpy as np
 
 from posterity import arrays
 from posterity.arrays import Array
-from posterity.displays import latents
+from posterity.displays import latent_map
 from posterity.displays.style import COLORS, CYCLE, axes_or_new
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ReconstructionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: latents.Transformer,
+        estimator: Any,
         X: Any,
         *,
         n_components: Sequence[int] | None = None,
@@ -82,12 +82,16 @@ class ReconstructionDisplay:
         image_shape : tuple of two integers, optional
             Height and width of rows that are images.
         """
-        rows, Z = np.asarray(arrays.to_numpy(X), np.float64), latents.coordinates(estimator, X)
+        rows, Z = (
+            np.asarray(arrays.to_numpy(X), np.float64),
+            latent_map.find_coordinates(estimator, X),
+        )
         if image_shape is not None:
-            latents.as_images(rows, image_shape)
+            latent_map.reshape_images(rows, image_shape)
         counts = _check_counts(n_components, Z.shape[1])
         told = [
-            latents.outputs(estimator, np.where(np.arange(Z.shape[1]) < k, Z, 0.0)) for k in counts
+            latent_map.predict_outputs(estimator, np.where(np.arange(Z.shape[1]) < k, Z, 0.0))
+            for k in counts
         ]
         deviation = told[-1][1]
         return cls(
@@ -129,7 +133,9 @@ class ReconstructionDisplay:
         if self.deviation.size and np.ptp(self.deviation) > 0.0:
             strips.append(self.deviation / self.deviation.max())
             names.append("standard deviation")
-        mosaic = np.concatenate([_join_images(latents.as_images(block, shape)) for block in strips])
+        mosaic = np.concatenate(
+            [_join_images(latent_map.reshape_images(block, shape)) for block in strips]
+        )
         axes.imshow(np.clip(mosaic, 0.0, 1.0), cmap=cmap, vmin=0.0, vmax=1.0)
         pitch = shape[0] + _GAP
         axes.set_yticks([pitch * (i + 0.5) - 0.5 for i in range(len(names))], names)

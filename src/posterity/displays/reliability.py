@@ -11,9 +11,8 @@ from scipy import stats
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.displays.decision_surface import ProbabilisticClassifier
-from posterity.displays.mean_surface import DistributionRegressor
 from posterity.displays.style import COLORS, axes_or_new
+from posterity.scoring.calibration import ProbabilityBins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,13 +86,9 @@ class ReliabilityDisplay:
         """
         _check_options(n_bins, coverage, "n_bins")
         p, outcome = _check_probabilities(happened, probability)
-        share_before = (stats.rankdata(p) - 0.5) / len(p)  # the same for equal probabilities
-        _, bins = np.unique((n_bins * share_before).astype(np.intp), return_inverse=True)
-        counts = np.bincount(bins).astype(np.float64)
-        predicted = np.bincount(bins, p) / counts
-        lower, upper = _band(predicted, counts, coverage)
-        observed = np.bincount(bins, outcome) / counts
-        return cls(predicted, observed, lower, upper, counts, coverage, event)
+        bins = ProbabilityBins.from_rows(p, outcome, n_bins)
+        lower, upper = _band(bins.predicted, bins.counts, coverage)
+        return cls(bins.predicted, bins.observed, lower, upper, bins.counts, coverage, event)
 
     @classmethod
     def from_distribution(
@@ -136,7 +131,7 @@ class ReliabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: ProbabilisticClassifier | DistributionRegressor,
+        estimator: Any,
         X: Any,
         y: ArrayLike,
         *,
@@ -159,8 +154,8 @@ class ReliabilityDisplay:
         coverage : float, default=0.9
             As in :meth:`from_predictions`.
         """
-        if not isinstance(estimator, ProbabilisticClassifier):
-            if not isinstance(estimator, DistributionRegressor):
+        if not hasattr(estimator, "predict_proba"):
+            if not hasattr(estimator, "predict_dist"):
                 raise TypeError(
                     f"{type(estimator).__name__} has neither predict_proba nor predict_dist."
                 )

@@ -2,9 +2,11 @@
 
 import abc
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammainccinv, gammaincinv, ndtri
 
 from posterity import quadrature
 from posterity.arrays import Array
@@ -12,6 +14,7 @@ from posterity.distributions.univariate import Univariate
 
 _SUMMED = 200  # counts from here on are so dense that their sum is an integral
 _LEVELS = np.array([1e-16, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4])
+_LOG_NOTHING = -44.0  # of a tail whose -p log p is below rounding
 _LARGEST = 1e303  # beyond, logs of probabilities overflow
 _LARGEST_DRAWN = 1e15  # beyond, counts are further apart than float64 can tell, and normal
 
@@ -64,17 +67,26 @@ class CountDistribution(Univariate):
 
     def entropy(self) -> Array:
         """Expected -log probability: small counts one by one, large ones by quadrature."""
-        counts = np.arange(float(_SUMMED)).reshape(-1, *(1,) * len(self.shape))
-        levels = _LEVELS.reshape(-1, *(1,) * len(self.shape))
+        total, rows, first, last = np.zeros(self.size), np.arange(self.size), 0, 8
+        while rows.size and first < _SUMMED:
+            own = self._take(rows)
+            total[rows] += np.sum(own._surprise(np.arange(float(first), last)[:, None]), axis=0)
+            rows = rows[own._log_upper(np.full(rows.shape, last - 1.0)) > _LOG_NOTHING]
+            first, last = last, min(2 * last, _SUMMED)
+        if rows.size:
+            total[rows] += self._take(rows)._sum_large_counts()
+        return total.reshape(self.shape)
+
+    def _sum_large_counts(self) -> Array:
+        """Part of the entropy that is due to counts from _SUMMED on, of one axis of rows."""
+        levels = _LEVELS[:, None]
         quantiles = [self.icdf(levels), self.median()[None], self.iccdf(levels[::-1])]
         edges = np.maximum(np.concatenate(quantiles), _SUMMED - 0.5)
         start = np.full((1, *self.shape), _SUMMED - 0.5)
         beyond = quadrature.integrate(self._surprise, np.concatenate([start, edges]))
-        last, first = self._surprise(
-            np.array([[_SUMMED - 1.0], [_SUMMED]]).reshape(levels[:2].shape)
-        )
+        last, first = self._surprise(np.array([[_SUMMED - 1.0], [_SUMMED]]))
         # a sum of midpoints is the integral and a 24th of the slope where it begins
-        return np.sum(self._surprise(counts), axis=0) + beyond + (first - last) / 24.0
+        return beyond + (first - last) / 24.0
 
     def _surprise(self, y: Array) -> Array:
         """-p log p."""
@@ -91,37 +103,63 @@ class CountDistribution(Univariate):
         return np.where(inside, np.minimum(log_f(np.where(inside, k, 0.0)), 0.0), outside)
 
     def _icdf(self, p: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            log_p = np.log(p)
-        return self._find_first_count(lambda y: self._log_lower(y) >= log_p, p < 1.0)
+        def reaches(own: Self, y: Array, log_p: Array) -> NDArray[np.bool_]:
+            return own._log_lower(y) >= log_p
+
+        return self._find_first_count(reaches, p, p < 1.0, self._guess_quantile(p))
 
     def _iccdf(self, p: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            log_p = np.log(p)
-        return self._find_first_count(lambda y: self._log_upper(y) <= log_p, p > 0.0)
+        def reaches(own: Self, y: Array, log_p: Array) -> NDArray[np.bool_]:
+            return own._log_upper(y) <= log_p
+
+        return self._find_first_count(reaches, p, p > 0.0, self._guess_quantile(p, upper=True))
+
+    def _guess_quantile(self, p: Array, *, upper: bool = False) -> Array:
+        """The quantile, about: of a gamma or log-normal variable of the same moments."""
+        inverse, sign = (gammainccinv, -1.0) if upper else (gammaincinv, 1.0)
+        with np.errstate(all="ignore"):
+            mean, variance = self.mean(), self.variance()
+            ratio = variance / mean / mean
+            log_variance = np.log1p(ratio)
+            normal = sign * ndtri(p) * np.sqrt(log_variance) - 0.5 * log_variance
+            skewed = mean * np.exp(normal)
+            guess = np.ceil(
+                np.where(ratio > 1.0, skewed, inverse(1 / ratio, p) * ratio * mean) - 0.5
+            )
+        return np.where(np.isfinite(guess), guess, np.floor(self._typical_count()))
 
     def _find_first_count(
-        self, reached: Callable[[Array], NDArray[np.bool_]], sought: NDArray[np.bool_]
+        self,
+        reaches: Callable[[Self, Array, Array], NDArray[np.bool_]],
+        p: Array,
+        sought: NDArray[np.bool_],
+        guess: Array,
     ) -> Array:
         """The first count at which a condition that stays true once it is becomes true.
 
-        inf where it is not sought, or lies beyond the largest number.
+        inf where it is not sought, or lies beyond the largest number. From the guess on steps
+        grow until the count is bracketed, then the bracket is halved.
         """
-        shape = np.broadcast_shapes(sought.shape, self.shape)
-        low, done = np.full(shape, -1.0), np.zeros(shape, dtype=bool)
-        high = np.floor(np.broadcast_to(np.minimum(self._typical_count(), _LARGEST), shape))
-        while True:
-            done = reached(high) | ~sought
-            if np.all(done | (high >= _LARGEST)):
-                break
-            beyond = 4.0 * np.minimum(high, 0.25 * _LARGEST) + 4.0
-            low, high = np.where(done, low, high), np.where(done, high, beyond)
-        low = np.where(done, low, high)
-        while np.any(high - low > np.maximum(1.0, np.spacing(high))):
-            middle = np.floor(0.5 * low + 0.5 * high)
-            below = (middle < 0.0) | ~reached(np.maximum(middle, 0.0))
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.where(done & sought, high, np.inf)
+        shape = np.broadcast_shapes(p.shape, self.shape)
+        own = self._broadcast_to(shape)
+        with np.errstate(divide="ignore"):
+            log_p = np.log(np.broadcast_to(p, shape)).ravel()
+        y = np.clip(np.broadcast_to(guess, shape).ravel(), 0.0, _LARGEST) + 0.0  # no -0.0
+        low, high, step = np.full(y.shape, -1.0), np.full(y.shape, np.inf), np.ones(y.shape)
+        rows = np.flatnonzero(np.broadcast_to(sought, shape))
+        while rows.size:
+            reached = reaches(own._take(rows), y[rows], log_p[rows])
+            high[rows] = np.where(reached, y[rows], high[rows])
+            low[rows] = np.where(reached, low[rows], y[rows])
+            a, b = low[rows], high[rows]
+            open_ended = (b - a > np.maximum(1.0, np.spacing(a))) & (a < _LARGEST)
+            rows, a, b = rows[open_ended], a[open_ended], b[open_ended]
+            up, down = a + step[rows], np.maximum(b - step[rows], 0.0)
+            middle = np.floor(0.5 * a + 0.5 * np.minimum(b, _LARGEST))
+            outward = np.where(np.isinf(b), np.minimum(up, _LARGEST), down)
+            y[rows] = np.where(np.isinf(b) | (a < 0.0), outward, middle)
+            step[rows] = np.maximum(4.0 * np.minimum(step[rows], _LARGEST), np.spacing(y[rows]))
+        return high.reshape(shape)
 
 
 def draw_counts(rate: Array, rng: np.random.Generator) -> Array:

@@ -19,6 +19,9 @@ from posterity.distributions.continuous import Continuous
 _EPS = float(np.finfo(np.float64).eps)
 _MANY = 50_000  # components in all: of fewer, quantiles do not wait for a compiler
 _COMMON = 1e-3  # chances that are found without logarithms
+_LEVELS = np.array(
+    [1e-14, 1e-10, 1e-7, 1e-4, 3e-3, 0.05, 0.2, 0.5]
+)  # between which a cdf is smooth enough
 _Function: TypeAlias = Callable[[Array], Array]
 
 
@@ -138,9 +141,15 @@ class Mixture(Continuous):
         return np.where(np.any(points, axis=-1), -np.inf, value)
 
     def crps(self, y: ArrayLike) -> Array:
+        """Continuous ranked probability score of each prediction at y; lower is better.
+
+        That of the components on average, less the integral of the variance of their cdfs, since
+        the score is the integral of a square.
+        """
         if isinstance(self.components, normal.Normal):
             return self._crps_of_normals(np.asarray(y, dtype=np.float64))
-        return super().crps(y)
+        expected = self._average_components(self.components.crps(_add_component_axis(y)))
+        return expected - self._gain_by_mixing()  # [GR 20]
 
     def sample(
         self, shape: int | tuple[int, ...] = (), *, rng: np.random.Generator
@@ -218,8 +227,7 @@ class Mixture(Continuous):
         return root.reshape(p.shape)
 
     def _breakpoints(self) -> Array:
-        per_component = np.moveaxis(self.components._breakpoints(), -1, 0)
-        return np.sort(per_component.reshape(-1, *self.shape), axis=0)
+        return _merge_breakpoints(self._mask_unused(self.components._breakpoints()))
 
     def _crps_of_normals(self, y: Array) -> Array:
         """E|Y - y| - E|Y - Y'| / 2, a double sum over the components."""
@@ -232,6 +240,26 @@ class Mixture(Continuous):
             )
             spread = spread + 2.0 * w[..., k] * np.sum(w[..., rest] * distances, axis=-1)
         return np.sum(w * _mean_distance(y[..., None] - m, s), axis=-1) - 0.5 * spread  # [GR 21]
+
+    def _gain_by_mixing(self) -> Array:
+        """Integral of the variance of the cdfs of the components."""
+
+        def spread(x: Array) -> Array:
+            values = self.components.cdf(_add_component_axis(x))
+            about = values - self._average_components(values)[..., None]
+            return self._average_components(about**2)
+
+        levels = _LEVELS.reshape(-1, *(1,) * len(self.log_weights.shape))
+        points = [self.components.icdf(levels), self.components.iccdf(levels[-2::-1])]
+        merged = _merge_breakpoints(self._mask_unused(np.concatenate(points)))
+        return quadrature.integrate(spread, merged)
+
+    def _mask_unused(self, points: Array) -> Array:
+        """Points of the components, of those without weight replaced by those of the heaviest."""
+        heaviest = np.argmax(self.log_weights, axis=-1)[None, ..., None]
+        return np.where(
+            self.log_weights > -np.inf, points, np.take_along_axis(points, heaviest, axis=-1)
+        )
 
     def _average_components(self, values: Array) -> Array:
         """Weighted sum over the components, where a weight of zero hides even infinity."""
@@ -256,6 +284,30 @@ def _mean_distance(d: Array, s: Array) -> Array:
         z = d / unit
     near = (s > 0.0) & np.isfinite(z)
     return np.where(near, unit * normal.mean_distance(np.where(near, z, 0.0)), np.abs(d))
+
+
+def _merge_breakpoints(points: Array) -> Array:
+    """Breakpoints of a mixture, (P, ...), from those of its components, (J, ..., K).
+
+    Of each component at most one lies between two of them, so that components which agree have
+    hardly more together than one alone.
+    """
+    J, K = points.shape[0], points.shape[-1]
+    flat = np.moveaxis(points, -1, 1).reshape(J * K, -1)
+    order = np.argsort(flat, axis=0, kind="stable")
+    merged = np.take_along_axis(flat, order, axis=0)
+    rows = np.arange(flat.shape[1])
+    kept = np.zeros(flat.shape, dtype=bool)
+    last_kept = np.zeros(len(rows), dtype=np.intp)
+    last_seen = np.full((K, len(rows)), -1)
+    for i, owner in enumerate(order % K):
+        kept[i] = last_seen[owner, rows] >= last_kept
+        last_kept[kept[i]] = i
+        last_seen[owner, rows] = i
+    kept[0] = kept[-1] = True
+    places = np.argsort(~kept, axis=0, kind="stable")[: np.max(np.sum(kept, axis=0), initial=1)]
+    chosen = np.take_along_axis(np.where(kept, merged, merged[-1]), places, axis=0)
+    return chosen.reshape(-1, *points.shape[1:-1])
 
 
 def _add_component_axis(y: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ from posterity import validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -70,3 +71,12 @@ class Arctan(base.Features):
         words = positions.format_places(self.columns_, self.offsets_)
         signed = (f"+ {word[1:]}" if word.startswith("-") else f"- {word}" for word in words)
         return [f"arctan({inputs[d]} {s})" for d, s in zip(self.columns_, signed, strict=True)]
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        return {
+            "kind": "arctan",
+            "places": self.columns_.tolist(),
+            "offsets": self.offsets_.tolist(),
+            "slopes": self.slope_[self.columns_].tolist(),
+        }

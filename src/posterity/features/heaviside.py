@@ -7,6 +7,7 @@ from posterity import validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -56,3 +57,8 @@ class Heaviside(base.Features):
     def _names(self, inputs: list[str]) -> list[str]:
         words = positions.format_places(self.columns_, self.thresholds_)
         return [f"{inputs[d]}>={word}" for d, word in zip(self.columns_, words, strict=True)]
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        places, thresholds = self.columns_.tolist(), self.thresholds_.tolist()
+        return {"kind": "heaviside", "places": places, "thresholds": thresholds}

@@ -2,6 +2,7 @@
 
 from posterity.arrays import Array
 from posterity.features.base import Features
+from posterity.page_forms import Form
 
 
 class Identity(Features):
@@ -23,3 +24,7 @@ class Identity(Features):
 
     def _names(self, inputs: list[str]) -> list[str]:
         return inputs
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        return {"kind": "identity"}

@@ -5,10 +5,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from posterity import kernels, validation
+from posterity import kernels, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
+from posterity.page_forms import Form
 
 Kernel: TypeAlias = Callable[[Array, Array], Array]
 """k(X, Z): the matrix (N, M) of similarities of the rows of X and the rows of Z."""
@@ -56,6 +57,15 @@ class KernelColumns(Features):
     def kernel_(self) -> Kernel:
         """Kernel with all parameters set."""
         return _linear if self._kernel is None else self._kernel
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        X = self.X_train_
+        if isinstance(self.kernel, str):
+            return kernels.Linear(1.0).form_columns(X)
+        if not isinstance(self.kernel_, kernels.Kernel):
+            raise page_forms.NoFormError("A user-defined kernel function cannot run in a page.")
+        return self.kernel_.form_columns(X)
 
     def _columns(self, X: Array) -> Array:
         K = self.kernel_(X, self.X_train_)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Callable
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from posterity import arrays, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
+from posterity.page_forms import Form
 
 Pullback: TypeAlias = Callable[[Array], Array]
 """From G = dL/dZ (N, M) to dL/dtheta (P,)."""
@@ -40,6 +41,8 @@ class LearnedFeatures(base.Features):
     n_units: int = field(default=5, kw_only=False)
     n_restarts: int = 4
     random_state: Any = None
+
+    _page_kind: ClassVar[str]
 
     @abc.abstractmethod
     def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
@@ -77,6 +80,15 @@ class LearnedFeatures(base.Features):
         other = self.with_theta(np.column_stack([of_columns[:, order], last]).ravel())
         other.location_, other.scale_ = self.location_[order], self.scale_[order]
         return other
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        return {
+            "kind": self._page_kind,
+            "location": self.location_.tolist(),
+            "scale": self.scale_.tolist(),
+            "units": self.theta_.reshape(self.n_units, -1).tolist(),
+        }
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         validation.check_count(self.n_units, "n_units")
@@ -117,6 +129,8 @@ class LearnedArctan(LearnedFeatures):
     >>> units.with_theta([1.0, 0.0, 2.0, -2.0]).transform([[1.0]]).round(3)
     array([[0.785, 0.   ]])
     """
+
+    _page_kind = "learned_arctan"
 
     def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         A = rng.standard_normal((self.n_units, U.shape[1])) * (_START_SLOPE / np.sqrt(U.shape[1]))
@@ -168,6 +182,8 @@ class LearnedRadial(LearnedFeatures):
     >>> units.with_theta([1.0, 0.0, 0.0, 0.0]).transform([[1.0]]).round(4)
     array([[1.    , 0.6065]])
     """
+
+    _page_kind = "learned_radial"
 
     def draw_start(self, U: Array, weights: Array | None, rng: np.random.Generator) -> Array:
         centers = _draw_rows(U, weights, self.n_units, rng)

@@ -10,6 +10,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features.base import Features
 from posterity.linalg import double_double
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -95,6 +96,17 @@ class Polynomial(Features):
                 f"The feature {name!r} overflows in row {i}; rescale the columns first, "
                 "e.g. with sklearn.preprocessing.StandardScaler."
             )
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        place = {tuple(row): m for m, row in enumerate(self.powers_.tolist())}
+        parents, factors = [], []
+        for row in self.powers_.tolist():
+            d = max(i for i, power in enumerate(row) if power)
+            row[d] -= 1
+            parents.append(place.get(tuple(row), -1))
+            factors.append(d)
+        return {"kind": "polynomial", "parents": parents, "factors": factors}
 
 
 def _monomials(D: int, degree: int, interactions: bool) -> Iterator[tuple[int, ...]]:

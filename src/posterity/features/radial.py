@@ -7,10 +7,11 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
-from posterity import validation
+from posterity import page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.features import base, positions
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -106,6 +107,19 @@ class Radial(base.Features):
         columns = np.zeros(C, dtype=np.intp) if self.columns_ is None else self.columns_
         words = positions.format_places(columns, self.centers_[:, 0])
         return [f"radial({inputs[d]}, {word})" for d, word in zip(columns, words, strict=True)]
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        lengths, centers = np.asarray(self.length_scale_), np.asarray(self.centers_)
+        if self.columns_ is None:
+            kernel = {"kind": "rbf", "lengths": lengths.tolist()}
+            return page_forms.form_kernel_columns(kernel, centers)
+        return {
+            "kind": "bumps",
+            "places": self.columns_.tolist(),
+            "centres": centers.ravel().tolist(),
+            "lengths": lengths[self.columns_].tolist(),
+        }
 
 
 def _find_cluster_centers(

@@ -14,6 +14,7 @@ from posterity.kernels import parameters, rows
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +57,9 @@ class Constant(Kernel):
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
         return {"variance": parameters.range_about(variance)}
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "constant", "variance": self.variance}
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,6 +114,9 @@ class Scaled(Kernel):
             both,
             write,
         )
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "scaled", "variance": self.variance, "of": self.kernel.page_form(D)}
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         inner, d = self.kernel.diag_pullback(X, self.variance * g), self._diag(X)
@@ -171,6 +178,9 @@ class Sum(Kernel):
         """dL/dtheta, (P,), given g = dL/d diag(K)."""
         return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
 
+    def page_form(self, D: int) -> Form:
+        return {"kind": "sum", "of": [self.left.page_form(D), self.right.page_form(D)]}
+
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         return self.left.diag_pullback_inputs(X, g) + self.right.diag_pullback_inputs(X, g)
 
@@ -222,6 +232,9 @@ class Product(Kernel):
         return np.concatenate(
             [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]
         )
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "product", "of": [self.left.page_form(D), self.right.page_form(D)]}
 
     def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
         a, b = self.left, self.right

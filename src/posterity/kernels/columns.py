@@ -13,6 +13,7 @@ from posterity.arrays import Array, DeviceArray, namespace
 from posterity.kernels import parameters, rows
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 Place: TypeAlias = int | str
 """A column, by number or by name."""
@@ -94,6 +95,14 @@ class Columns(Kernel):
         places = self._find_positions(list(names), len(names))
         kernel = self.kernel.bind_columns([names[p] for p in places])
         return replace(self, kernel=kernel, positions=places)
+
+    def page_form(self, D: int) -> Form:
+        wanted = self.columns if isinstance(self.columns, tuple) else (self.columns,)
+        given = wanted if self.positions is None else self.positions
+        places = [int(place) % D for place in given]
+        if self.complement and self.positions is None:
+            places = [place for place in range(D) if place not in places]
+        return {"kind": "columns", "places": places, "of": self.kernel.page_form(len(places))}
 
     @property
     def _column_list(self) -> tuple[Place, ...]:

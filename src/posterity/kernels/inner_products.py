@@ -15,6 +15,7 @@ from posterity.kernels import parameters, rows, scales
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, Value, positive
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,6 +88,10 @@ class Linear(Kernel):
     def _variances(self, X: DeviceArray) -> DeviceArray | float:
         return scales.broadcast_to_columns(self.variance, X, self)
 
+    def page_form(self, D: int) -> Form:
+        variances = scales.list_by_column(self.variance, D)
+        return {"kind": "linear", "centre": [0.0] * D, "variances": variances}
+
 
 @dataclass(frozen=True, repr=False)
 class Polynomial(Kernel):
@@ -158,6 +163,9 @@ class Polynomial(Kernel):
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         return {"offset": parameters.range_about(float(np.sum(scales.mean_squares(X))))}
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "polynomial", "degree": self.degree, "offset": self.offset}
 
 
 def _power(S: DeviceArray, n: int) -> DeviceArray:

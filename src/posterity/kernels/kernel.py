@@ -14,12 +14,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from posterity import page_forms
 from posterity.arrays import Array, DeviceArray, namespace
 
 # The algebra is made of kernels, and kernels are added by it: the package imports it first.
 from posterity.kernels import algebra, differences, marks, notation, parameter_tree, rows
 from posterity.kernels.parameters import ASIDE, Range
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 _DIAGONAL_ROWS = 64
 
@@ -226,6 +228,22 @@ class Kernel(abc.ABC):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name, with nested names where ``deep``."""
         return parameter_tree.read_params(self, deep=deep)
+
+    def page_form(self, D: int) -> Form:
+        """Return the form from which a page computes k(x, z) of rows with D columns."""
+        raise page_forms.NoFormError(f"The kernel {self} cannot run in a page.")
+
+    def form_rows(self, rows: Any) -> Form:
+        """Return the form of the kernel of rows like these."""
+        if not (self.takes_vectors and isinstance(rows, np.ndarray)):
+            raise page_forms.NoFormError("A kernel of objects cannot run in a page.")
+        return self.page_form(rows.shape[1])
+
+    def form_columns(self, rows: Any) -> Form:
+        """Return the form of one column for each of these rows."""
+        if not len(rows):
+            return {"kind": "none"}
+        return page_forms.form_kernel_columns(self.form_rows(rows), np.asarray(rows))
 
     def _collect_gradients(self, **gradients: Callable[[], Any]) -> Array:
         """The own part of dL/dtheta: what each free parameter's function returns, in order."""

@@ -11,6 +11,7 @@ from posterity import arrays
 from posterity.arrays import Array, DeviceArray
 from posterity.kernels.algebra import Constant
 from posterity.kernels.kernel import Kernel
+from posterity.page_forms import Form
 
 MEANS = ("zero", "constant", "linear")
 
@@ -25,6 +26,10 @@ class Slopes(Kernel):
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         c, v = (arrays.like(X, np.asarray(a)) for a in (self.centre, self.variances))
         return ((X - c) * v) @ (Z - c).T
+
+    def page_form(self, D: int) -> Form:
+        centre, variances = np.asarray(self.centre), np.asarray(self.variances)
+        return {"kind": "linear", "centre": centre.tolist(), "variances": variances.tolist()}
 
 
 def make_mean_prior(

@@ -15,6 +15,7 @@ from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.stationary import movement_gradient, squares_and_movement
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 _PERIODS_SEEN = 4.0  # at the start of the search
 
@@ -114,6 +115,9 @@ class Periodic(Kernel):
             "period": Range(r / _PERIODS_SEEN, min(2.0 * spacing, r / _PERIODS_SEEN), 10.0 * r),
             "length_scale": Range(root, 3e-2 * root, 3e1 * root),
         }
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "periodic", "period": self.period, "length": self.length_scale}
 
 
 def _rbf(A: DeviceArray, B: DeviceArray) -> DeviceArray:

@@ -63,6 +63,12 @@ def broadcast_to_columns(value: Value, X: DeviceArray, where: object) -> DeviceA
     return arrays.like(X, np.asarray(value))
 
 
+def list_by_column(value: Value, D: int) -> list[float]:
+    """Return a parameter as a list of one number for each of D columns."""
+    numbers: list[float] = np.broadcast_to(np.asarray(value, dtype=np.float64), (D,)).tolist()
+    return numbers
+
+
 def column_ranges(X: DeviceArray) -> Array:
     """Largest less smallest value of each column."""
     xp = namespace(X)

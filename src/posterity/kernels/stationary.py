@@ -14,6 +14,7 @@ from posterity.kernels import distances, parameter_tree, products, scales
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, Value, positive
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,6 +154,9 @@ class RBF(Stationary):
         K = self._correlation(R)
         return K, K
 
+    def page_form(self, D: int) -> Form:
+        return {"kind": "rbf", "lengths": scales.list_by_column(self.length_scale, D)}
+
 
 @dataclass(frozen=True, repr=False)
 class Matern(Stationary):
@@ -199,6 +203,13 @@ class Matern(Stationary):
         if self.smoothness == 1.5:
             return (1.0 + s) * E, 3.0 * E
         return (1.0 + s + s * s / 3.0) * E, (5.0 / 3.0) * (1.0 + s) * E
+
+    def page_form(self, D: int) -> Form:
+        return {
+            "kind": "matern",
+            "lengths": scales.list_by_column(self.length_scale, D),
+            "smoothness": self.smoothness,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -252,3 +263,10 @@ class RationalQuadratic(Stationary):
         xp = namespace(R)
         u = R / (2.0 * self.shape)
         return self.shape * float(xp.sum(W * (u / (1.0 + u) - xp.log1p(u))))
+
+    def page_form(self, D: int) -> Form:
+        return {
+            "kind": "rational_quadratic",
+            "lengths": scales.list_by_column(self.length_scale, D),
+            "shape": self.shape,
+        }

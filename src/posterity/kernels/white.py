@@ -11,6 +11,7 @@ from posterity.kernels import parameters, rows
 from posterity.kernels.kernel import Kernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.tangent import Tangent
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,6 +67,9 @@ class White(Kernel):
             lambda G: settled._gradient(_diagonal(G)) if Z is None else 0.0 * settled.theta,
             lambda G: 0.0 * X,
         )
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": "white", "variance": self.variance}
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         return self._gradient(g)

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from posterity import distributions, optimize, quadrature
+from posterity import distributions, optimize, page_forms, quadrature
 from posterity.arrays import Array
 from posterity.distributions import log_concave
 from posterity.likelihoods import exposed_counts
+from posterity.page_forms import Form
 
 _NULL_STEPS = 200
 _LEVELS = (np.arange(400.0) + 0.5) / 400.0
@@ -285,6 +286,10 @@ class Likelihood(LearnableParameters, abc.ABC):
     def sample(self, a: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
         """One observation for each latent value."""
         return self.predict(a, 0.0).sample(rng=rng)
+
+    def point_form(self) -> Form:
+        """Return the form from which a page predicts at latent values that are certain."""
+        return page_forms.find_form(self)
 
 
 class Averaged(Likelihood):

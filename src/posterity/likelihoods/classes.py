@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from posterity import distributions
+from posterity import distributions, page_forms
 from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean, softmax_mean
 from posterity.likelihoods.base import Coupled, Likelihood
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,10 @@ class Bernoulli(Likelihood):
         p0 = float(weights @ (1.0 - y)) / float(np.sum(weights))
         return float(np.log(p1) - np.log(p0)), 1.0 / (p1 * p0)
 
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        return {"kind": "two_classes", "averaging": self.averaging}
+
 
 def _class_sign(y: ArrayLike) -> Array:
     """-1 for class 0, +1 for class 1."""
@@ -111,6 +116,7 @@ def _latent_in_favour(y: ArrayLike, a: ArrayLike) -> Array:
     return _class_sign(y) * np.asarray(a, dtype=np.float64)
 
 
+_MOST_PAGE_CLASSES = 20
 _DIFFERENCE = np.array([[1.0, -1.0], [-1.0, 1.0]])
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -233,6 +239,15 @@ class Categorical(Coupled):
     def fit_constant(self, y: Array, weights: Array) -> tuple[Array, Array]:
         p = np.bincount(y.astype(np.intp), weights, minlength=self.n_classes) / np.sum(weights)
         return np.log(p) - np.mean(np.log(p)), 1.0 / p
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        if self.n_classes > _MOST_PAGE_CLASSES:
+            raise page_forms.NoFormError(
+                f"Averaging over {self.n_classes} classes needs too many points for a page."
+            )
+        points = softmax_mean.form_points(self.n_classes) if self.averaging == "exact" else {}
+        return {"kind": "classes", "averaging": self.averaging, **points}
 
 
 def _codes(y: ArrayLike, like: Array) -> np.ndarray:

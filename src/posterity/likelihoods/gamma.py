@@ -15,6 +15,7 @@ from posterity.arrays import Array
 from posterity.distributions import special
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Averaged
+from posterity.page_forms import Form
 
 END = 10.0
 """Standard deviations of the latent value to the first node of a mixture."""
@@ -129,6 +130,17 @@ class Gamma(Averaged):
 
     def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
         return float(np.log(np.average(y, weights=weights))), _log_scatter(y, weights)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        return {
+            "kind": "gamma",
+            "shape": float(self._shape),
+            "end": END,
+            "step": STEP,
+            "nodes": NODES,
+            "most": MOST_NODES,
+        }
 
     @property
     def _shape(self) -> Any:

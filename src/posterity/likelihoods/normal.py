@@ -9,10 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions
+from posterity import distributions, page_forms
 from posterity.arrays import Array
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
+from posterity.page_forms import Form
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -90,6 +91,10 @@ class Normal(Likelihood):
         W = weights / self._sigma2()
         mean = float(W @ y / np.sum(W))
         return mean, spread.scale(y, W) ** 2
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        return page_forms.form_normal_noise(self.noise_variance)
 
     def _sigma2(self) -> Array:
         """The noise variance as an array."""

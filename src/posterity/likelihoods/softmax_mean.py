@@ -15,6 +15,7 @@ from scipy.stats import qmc
 from posterity.arrays import Array
 from posterity.likelihoods import sigmoid_mean
 from posterity.linalg import eigen
+from posterity.page_forms import Form
 
 # The variance of the widest contrast up to which 2^points are taken for three classes. More would
 # cost milliseconds a row.
@@ -190,3 +191,15 @@ def normal_points(dimension: int, log2_points: int) -> Array:
     u = qmc.Sobol(dimension, scramble=True, rng=_SEED).random_base2(log2_points - 1)
     half = ndtri(np.clip(u, 2.0**-40, 1.0 - 2.0**-40)).T
     return np.concatenate([half, -half], axis=1)
+
+
+def form_points(C: int) -> Form:
+    """Return half of the points of the largest tier; smaller tiers use the first of them."""
+    tiers = sampling_tiers(C)
+    _, most = tiers[-1]
+    half = normal_points(C - 1, most)[:, : 2 ** (most - 1)]
+    return {
+        "basis": contrast_basis(C).tolist(),
+        "tiers": [[None if np.isinf(limit) else limit, log2] for limit, log2 in tiers],
+        "points": half.astype(np.float32),
+    }

@@ -16,6 +16,7 @@ from posterity.distributions import special
 from posterity.distributions.student_t_plus_normal import precision_nodes
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
+from posterity.page_forms import Form
 
 MIN_DEGREES_OF_FREEDOM = 2.34  # the deviation is half of the 90 % interval
 _MOST_FREEDOM = 1e3  # next to normal
@@ -150,6 +151,20 @@ class StudentT(Likelihood):
         centre = spread.median(y, weights)
         value, variance = super().fit_constant(y - centre, weights)
         return centre + value, variance
+
+    def page_form(self) -> Form:
+        """Return the form from which a page predicts at normal latent values."""
+        log_u, log_w = precision_nodes(float(self._nu))
+        variances, weights = float(self._scale) ** 2 * np.exp(-log_u), np.exp(log_w)
+        return {
+            "kind": "scale_mixture",
+            "variances": variances.tolist(),
+            "weights": weights.tolist(),
+        }
+
+    def point_form(self) -> Form:
+        freedom, noise = float(self._nu), float(self._scale) ** 2
+        return {"kind": "student_t", "freedom": freedom, "unit": 0.0, "noise": noise}
 
     @property
     def _scale(self) -> Any:

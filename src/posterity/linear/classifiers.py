@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, designs
+from posterity import arrays, callers, designs, features
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.inference.weights import (
@@ -20,7 +20,7 @@ from posterity.inference.weights import (
     maximise_likelihood,
 )
 from posterity.linear.weight_classifier import StreamedClassifier, check_choice
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 
 
 @declare_parameters
@@ -100,6 +100,33 @@ class BayesianLogisticRegression(StreamedClassifier):
         inference="variational or Laplace, prior by evidence",
         advice="first: linear effects, and the baseline for all other models",
         page="classification",
+        candidates=(
+            Member("linear", 10, "N D^2 C^2 an iteration", usual_rows=1e6, on_dask=True),
+            Member(
+                "additive",
+                40,
+                "N D^2 C^2 an iteration",
+                {"features": features.Radial(6)},
+                feature_space="bumps along each column",
+                advice="a sum of curves, one for each column",
+                most_rows=1e5,
+                most_columns=100,
+                on_dask=True,
+            ),
+            Member(
+                "quadratic",
+                60,
+                "N D^4 C^2 an iteration",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products",
+                advice="few columns, which interact",
+                usual_rows=3e4,
+                usual_columns=20,
+                most_rows=1e5,
+                most_columns=40,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
@@ -204,6 +231,7 @@ class LogisticRegression(StreamedClassifier):
         inference="Newton",
         advice="many more rows than columns, or a textbook maximum-likelihood fit",
         page="classification",
+        candidates=(Member("logistic", 20, "N D^2 C^2 an iteration", on_dask=True),),
     )
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:

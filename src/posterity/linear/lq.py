@@ -8,12 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 
-from posterity import arrays, callers, designs, distributions, models, optimize, validation
+from posterity import (
+    arrays,
+    callers,
+    designs,
+    distributions,
+    models,
+    optimize,
+    page_forms,
+    validation,
+)
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.linear.penalized import MinkowskiFit, minimise_penalized, minimise_penalized_squares
 from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
+from posterity.page_forms import Form
 
 _AT_ONCE = "Rows come bit by bit only at loss_power=2, whose statistics merge: fit all at once."
 
@@ -115,6 +125,19 @@ class LqRegression(StreamedLinearModel):
         inference="point estimate",
         advice="the penalty is known: Lasso, median regression; otherwise sparse",
         page="regression",
+        candidates=(
+            Member("lasso", 40, "N D^2", on_dask=True),
+            Member(
+                "median",
+                150,
+                "N D^2 an iteration",
+                {"loss_power": 1.0},
+                likelihood="absolute error",
+                prior="absolute weight",
+                advice="the median instead of the mean",
+                most_rows=1e5,
+            ),
+        ),
     )
 
     @available_if(_statistics_merge)
@@ -127,6 +150,14 @@ class LqRegression(StreamedLinearModel):
     ) -> Self:
         """Add rows to those seen so far; for a loss power of 2 only, whose statistics merge."""
         return super().partial_fit(X, y, sample_weight, noise_variance)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        answer = {"kind": "general_normal", "scale": self.noise_scale_, "power": self.loss_power}
+        if self.loss_power == 2.0:
+            answer = page_forms.form_normal_noise(self.noise_variance_)
+        return page_forms.form_linear(self._page_columns(), latent, answer)
 
     def _start_fit(self, rows: FeatureRows) -> None:
         if self.penalty != 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models
+from posterity import arrays, designs, distributions, models, page_forms
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
@@ -25,6 +25,7 @@ from posterity.inference.conjugate import (
 from posterity.inference.posterior import WeightedPosterior
 from posterity.linear.statistics_model import FeatureRows, LinearModel
 from posterity.linear.weighted_model import WeightedModel
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -127,6 +128,11 @@ class PosteriorModel(WeightedModel, LinearModel):
         values = Z @ coef + intercept[:, None, :]
         return values[..., 0] if self._single_output else values
 
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self._page_coef(), self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
+
     def _weight_posterior(self) -> WeightedPosterior:
         return self._posterior()
 
@@ -197,3 +203,26 @@ class FlatModel(LinearModel):
             "leave nothing to tell the noise by, so there is no predictive distribution. Use "
             "more rows, fewer features, or BayesianLinearRegression."
         )
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space, coef = self._page_columns(), self._page_coef()
+        if self.predictive == "plug_in":
+            noise = page_forms.form_normal_noise(self.noise_variance_)
+            return page_forms.form_linear(
+                space, page_forms.form_weights(coef, self.intercept_), noise
+            )
+        posterior = page_forms.find_form(self.fit_.weights)
+        latent = page_forms.form_weights(coef, self.intercept_, posterior)
+        if self.has_known_noise:
+            return page_forms.form_linear(
+                space, latent, page_forms.form_normal_noise(self.noise_variance_)
+            )
+        nu = self.fit_.degrees_of_freedom
+        if nu <= 0:
+            raise page_forms.NoFormError(
+                "The weights fit all rows exactly, so the noise cannot be estimated."
+            )
+        unit = float(self.fit_.unbiased_noise_variance[0])
+        answer = {"kind": "student_t", "freedom": nu, "unit": unit, "noise": unit}
+        return page_forms.form_linear(space, latent, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posterity import designs, validation
+from posterity import designs, features, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
@@ -19,7 +19,8 @@ from posterity.inference.conjugate import (
 )
 from posterity.linear.predictions import FlatModel, PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -90,6 +91,31 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         inference="closed form, variances by evidence",
         advice="first: linear effects, and the baseline for all other models",
         page="regression",
+        candidates=(
+            Member("linear", 10, "N D^2", usual_rows=1e7, on_dask=True),
+            Member(
+                "additive",
+                60,
+                "N D^2",
+                {"features": features.Radial(6)},
+                feature_space="bumps along each column",
+                advice="a sum of curves, one for each column",
+                usual_rows=1e5,
+                usual_columns=100,
+                most_columns=500,
+                on_dask=True,
+            ),
+            Member(
+                "quadratic",
+                90,
+                "N D^4",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products",
+                advice="few columns, which interact",
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
@@ -152,6 +178,7 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
         inference="closed form",
         advice="the penalty is known",
         page="regression",
+        candidates=(Member("ridge", 30, "N D^2", on_dask=True),),
     )
 
     @property
@@ -162,6 +189,13 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     def has_ones(self) -> bool:
         """Whether the intercept is a weight like others, that of a last column of ones."""
         return self.fit_intercept and self.penalize_intercept
+
+    def _page_columns(self) -> Form:
+        columns = super()._page_columns()
+        return {"kind": "with_ones", "of": columns} if self.has_ones else columns
+
+    def _page_coef(self) -> Array:
+        return np.append(self.coef_, 0.0)[None] if self.has_ones else super()._page_coef()
 
     def _design_of(self, Z: Array) -> Array:
         return np.column_stack([Z, np.ones(len(Z))]) if self.has_ones else Z
@@ -242,6 +276,7 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         inference="closed form",
         advice="many more rows than columns, or a textbook least-squares fit",
         page="regression",
+        candidates=(Member("least-squares", 20, "N D^2", on_dask=True),),
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:

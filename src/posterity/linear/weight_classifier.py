@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, distributions, likelihoods, models, validation
+from posterity import designs, distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
@@ -22,6 +22,7 @@ from posterity.models.classifier import (
     Classifier,
     encode_classes,
 )
+from posterity.page_forms import Form
 
 SHARING = ("shared", "per_class")
 """What classes do with the columns of a sparse model."""
@@ -74,6 +75,16 @@ class WeightClassifier(WeightedModel, Classifier):
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
         return self._answer_queries(lambda Z: classes.latent_normal(self._latent(Z)), X)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space, coef = self._page_columns(), self._page_coef()
+        if self.posterior_ is None:
+            latent = page_forms.form_weights(coef, self.intercept_)
+            return page_forms.form_linear(space, latent, classes.POINT_FORM)
+        posterior = page_forms.find_form(self.posterior_)
+        latent = page_forms.form_weights(coef, self.intercept_, posterior)
+        return page_forms.form_linear(space, latent, classes.form_classes(self))
 
     def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
         latent = self._latent(Z)

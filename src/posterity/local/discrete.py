@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
+from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +24,7 @@ from posterity.inference.conjugate import (
 from posterity.local import categories
 from posterity.local.categories import Columns
 from posterity.local.count_table import CountTable
-from posterity.models import ModelCard, classifier
+from posterity.models import Member, ModelCard, classifier
 from posterity.models.classifier import CLASS_DISTRIBUTION
 
 
@@ -85,6 +86,17 @@ class DiscreteClassifier(classifier.Classifier):
         inference="closed form, concentration by evidence",
         advice="all columns are categories",
         page="classification",
+        candidates=(
+            Member(
+                "counts",
+                70,
+                "N D",
+                {"independent": True},
+                advice="columns are categories, independent within a class",
+                # Bins of equal width leave indicators as they are.
+                encoder=KBinsDiscretizer(4, encode="ordinal", strategy="uniform"),
+            ),
+        ),
     )
 
     tables_: list[CountTable] = field(init=False)

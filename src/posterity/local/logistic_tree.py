@@ -14,8 +14,9 @@ from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.linear.weight_classifier import check_choice
 from posterity.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
-from posterity.models import FeatureModel, ModelCard, classes
+from posterity.models import FeatureModel, Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
+from posterity.page_forms import Form
 
 TRAININGS = ("joint", "branchwise")
 GATES = ("soft", "hard")
@@ -126,6 +127,9 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         inference="most probable weights",
         advice="regimes within regimes, and fast predictions",
         page="trees",
+        candidates=(
+            Member("logistic-tree", 150, "N D C an iteration", {"depth": 2, "n_restarts": 0}),
+        ),
     )
 
     tree_: SoftTree | HardTree = field(init=False)
@@ -174,6 +178,18 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         """The leaf that is trusted most at each row, (n,), counted from the left."""
         Z = self._queries(X)
         return self.tree_.apply(Z)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        grown = self.tree_
+        tree = grown.tree if isinstance(grown, HardTree) else grown
+        return {
+            "kind": "logistic_tree",
+            **classes.form_experts(self),
+            "first": tree.first,
+            "steepness": tree.steepness,
+            "hard": tree is not grown,
+        }
 
     def _check_parameters(self) -> None:
         counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]

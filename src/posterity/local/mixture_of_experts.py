@@ -12,8 +12,9 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
-from posterity.models import FeatureModel, ModelCard, classes
+from posterity.models import FeatureModel, Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -94,6 +95,15 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         inference="most probable weights",
         advice="two regimes, each with a linear boundary",
         page="classification",
+        candidates=(
+            Member(
+                "experts",
+                140,
+                "N D C an iteration",
+                {"n_restarts": 0},
+                usual_rows=2e5,
+            ),
+        ),
     )
 
     _mixture: ExpertMixture = field(init=False)
@@ -139,6 +149,10 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     def expert_proba(self, X: ArrayLike) -> Array:
         """Probability of each class according to each expert, (n, K, C)."""
         return self._answers(self._queries(X)).probabilities()
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return {"kind": "experts", **classes.form_experts(self)}
 
     def _search(self, Z: Array, y: Array, counts: Array) -> MixtureFit:
         standard = designs.Standardized.from_design(designs.Dense(Z), counts, offset=True)

@@ -7,11 +7,12 @@ from typing import Self
 
 from numpy.typing import ArrayLike
 
-from posterity import copies, distributions, models, validation
+from posterity import copies, distributions, models, page_forms, validation
 from posterity.local import Stages
 from posterity.local.stagewise_model import StagewiseModel
-from posterity.models import ModelCard, classes
+from posterity.models import Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
+from posterity.page_forms import Form
 
 
 class StagewiseClassifier(StagewiseModel, StagedClassifier):
@@ -94,6 +95,15 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         inference="stagewise, most probable",
         advice="a small, fast model of a curved boundary",
         page="trees",
+        candidates=(
+            Member(
+                "units",
+                130,
+                "N D a unit and iteration",
+                {"n_units": 10, "n_restarts": 0, "validation_fraction": 0.2},
+                usual_rows=2e5,
+            ),
+        ),
     )
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -126,6 +136,12 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         """What ``predict_dist`` would be after the first unit, the second, and so on."""
         for _, A in self._iterate_units(X):
             yield classes.predict_at_latents(A)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        return page_forms.form_linear(space, latent, classes.POINT_FORM)
 
     def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)

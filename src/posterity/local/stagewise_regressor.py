@@ -8,13 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, validation
+from posterity import distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.local import Stages, StagewiseStep
 from posterity.local.stagewise_model import StagewiseModel
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -108,6 +109,17 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         inference="stagewise, most probable",
         advice="a small, fast model of a curved surface; any likelihood",
         page="trees",
+        candidates=(
+            Member(
+                "units",
+                210,
+                "N D a unit and iteration",
+                {"n_units": 10, "n_restarts": 0},
+                likelihood="normal",
+                advice="a small, fast model of a curved surface",
+                usual_rows=2e4,
+            ),
+        ),
     )
 
     likelihood_: likelihoods.Likelihood = field(init=False)
@@ -182,6 +194,15 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         given = None if self.likelihood is None else getattr(self.likelihood, "noise_variance", 0.0)
         n_rows = self._stages.n_validated
         return n_rows if given is None and n_rows > 0.0 else np.inf
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
+        answer, nu = self.likelihood_.point_form(), self.noise_degrees_of_freedom
+        if np.isfinite(nu):
+            answer = {"kind": "student_t", "freedom": nu, "unit": 0.0, "noise": answer["noise"]}
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        return page_forms.form_linear(space, latent, answer)
 
     def _predict_at(self, likelihood: likelihoods.Likelihood, a: Array) -> distributions.Univariate:
         """The distribution at latent values: Student-t if normal noise is learned."""

@@ -4,7 +4,16 @@ from posterity.likelihoods.exposed_counts import (
     refuse_exposure,
     require_counts,
 )
-from posterity.models.card import ModelCard
+from posterity.models.card import (
+    MOST_KERNEL_ROWS,
+    MOST_PAIR_COLUMNS,
+    Member,
+    ModelCard,
+    Role,
+    Size,
+    Target,
+    View,
+)
 from posterity.models.classifier import Classifier
 from posterity.models.feature_model import FeatureModel, check_variance
 from posterity.models.fitted import (
@@ -59,6 +68,8 @@ from posterity.models.training import (
 from posterity.models.wrapped import predict_dist
 
 __all__ = [
+    "MOST_KERNEL_ROWS",
+    "MOST_PAIR_COLUMNS",
     "ArrayAnswer",
     "Classifier",
     "ColumnMoments",
@@ -67,13 +78,18 @@ __all__ = [
     "FittedAttribute",
     "KernelFrame",
     "KernelModel",
+    "Member",
     "ModelCard",
     "PartitionQuestion",
     "Refusal",
     "Regressor",
+    "Role",
+    "Size",
     "Source",
     "StreamedRows",
+    "Target",
     "Training",
+    "View",
     "add_exposure",
     "answer_lazily",
     "attach_exposure",

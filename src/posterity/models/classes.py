@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from posterity import distributions, likelihoods
+from posterity import distributions, likelihoods, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
+from posterity.page_forms import Form
 
 INFERENCES = ("auto", "laplace")
+POINT_FORM: Form = {"kind": "classes", "averaging": "none"}
+"""Form of the prediction at latent values that are certain."""
 
 
 def likelihood_of_classes(
@@ -21,6 +24,22 @@ def likelihood_of_classes(
     if n_classes == 2:
         return likelihoods.Bernoulli(averaging)
     return likelihoods.Categorical(n_classes, averaging)
+
+
+def form_classes(model: Any) -> Form:
+    """Return the form from which a page predicts the classes of a model at its latent values."""
+    likelihood = likelihood_of_classes(len(model.classes_), model.averaging)
+    return page_forms.find_form(likelihood)
+
+
+def form_experts(model: Any) -> Form:
+    """Return the form of gates and experts that are linear in the same columns."""
+    experts = zip(model.expert_coef_, model.expert_intercept_, strict=True)
+    return {
+        "columns": page_forms.form_columns(model.features_),
+        "gates": page_forms.form_weights(model.gate_coef_, model.gate_intercept_),
+        "experts": [page_forms.form_weights(w, b) for w, b in experts],
+    }
 
 
 def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, likelihoods, validation
+from posterity import arrays, copies, likelihoods, page_forms, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows
 from posterity.inference.learned_features import fit_learned_features
 from posterity.models.training import refuse_noise_of_rows
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -26,6 +27,7 @@ class FeatureModel(BaseEstimator):
     features: Any = None
 
     features_: Any = field(init=False)
+    coef_: Any = field(init=False)
 
     @property
     def _is_linear_in_columns(self) -> bool:
@@ -102,6 +104,14 @@ class FeatureModel(BaseEstimator):
     def _answer_queries(self, answer: Callable[..., Any], X: ArrayLike, *noise: Any) -> Any:
         """Return the answer to the design at the rows of X, and to the noise at these, if any."""
         return answer(self._queries(X), *noise)
+
+    def _page_columns(self) -> Form:
+        """Return the form of the columns that have a weight each."""
+        return page_forms.form_columns(self.features_)
+
+    def _page_coef(self) -> Array:
+        """Return the weights of these columns, one row for each latent value."""
+        return np.atleast_2d(np.asarray(self.coef_))
 
 
 def check_variance(value: float | None, name: str) -> float | None:

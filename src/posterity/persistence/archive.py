@@ -1,6 +1,9 @@
 """The model file: a manifest with the size and hash of every member, then the members.
 
-Only members in the manifest are read, and each is checked against its size and hash.
+The file is a ZIP of the plainest kind: members are stored uncompressed, one after another from the
+first byte, followed by the directory, so that every byte belongs to exactly one member or header.
+``zipfile`` reads the directory; any other kind is refused before more than that is read. Only
+members in the manifest are read, and each is checked against its size and hash.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import hashlib
 import os
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,17 +21,22 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeAlias
 
 from posterity import files
-from posterity.persistence import container, strict_json
+from posterity.persistence import strict_json
 from posterity.persistence.errors import FileError
 
 FORMAT, FORMAT_VERSION = "posterity", 1
 MANIFEST = "manifest.json"
+MAX_MEMBERS = 100_000
 _MAX_MANIFEST = 32 << 20
+_MAX_NAME = 64
+_MAX_DIRECTORY = MAX_MEMBERS * (46 + _MAX_NAME + 28)
+_LOCAL = struct.Struct("<4s5H3L2H")  # the header before the contents of a member
+_END, _END64 = 22, 22 + 20 + 56  # bytes at the end of a file, and of one that is large
 _NAMES = re.compile(r"model\.json|arrays/(0|[1-9][0-9]{0,5})\.npy", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # equal models give equal files
 _UNIX, _MODE = 3, 0o600 << 16
-_OVERHEAD = 30 + 46  # bytes of a member's own header and of its entry in the directory
+_OVERHEAD = _LOCAL.size + 46  # bytes of a member's own header and of its entry in the directory
 _PIECE = 1 << 20  # size of a block that is read and discarded
 _LARGE = (1 << 31) - 1  # larger members need ZIP64 fields
 
@@ -60,10 +69,19 @@ def compute_size(header: dict[str, Any], members: Sequence[Member]) -> int:
     """Return the number of bytes of the file, to within 100 if a member exceeds 2 GiB."""
     _check_number(members)
     manifest = _make_manifest(header, members, ["0" * 64] * len(members))
-    return 22 + sum(
+    return _END + sum(
         _OVERHEAD + 2 * len(member.name) + member.size + (48 if member.size > _LARGE else 0)
         for member in (manifest, *members)
     )
+
+
+@dataclass(frozen=True)
+class MemberPlace:
+    """Offset, size and CRC-32 of a member."""
+
+    start: int
+    size: int
+    crc: int
 
 
 @dataclass(frozen=True)
@@ -73,7 +91,7 @@ class Archive:
     manifest: dict[str, Any]
     n_bytes: int
     _file: BinaryIO
-    _places: dict[str, container.MemberPlace]
+    _places: dict[str, MemberPlace]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -102,17 +120,17 @@ class Archive:
         for name in self.manifest["members"]:
             with self.open_member(name) as reader:
                 while reader.left:
-                    reader.take(min(reader.left, _PIECE))
+                    reader.read(min(reader.left, _PIECE))
 
 
 class MemberReader:
     """Sequential reader of one member."""
 
-    def __init__(self, file: BinaryIO, name: str, place: container.MemberPlace) -> None:
+    def __init__(self, file: BinaryIO, name: str, place: MemberPlace) -> None:
         self.name, self.left, self.hash = name, place.size, hashlib.sha256()
         self._file, self._position = file, place.start
 
-    def take(self, n: int) -> bytes:
+    def read(self, n: int, /) -> bytes:
         """Read the next n bytes."""
         found = bytearray(min(n, self.left))  # limits memory if the size is wrong
         self.fill(memoryview(found), n)
@@ -151,20 +169,103 @@ def open_archive(path: str | os.PathLike[str]) -> Iterator[Archive]:
 
 def _read_archive(file: BinaryIO) -> Archive:
     n_bytes = os.fstat(file.fileno()).st_size
-    places = container.find_members(file, n_bytes)
+    places = _find_members(file, n_bytes)
     manifest = _read_manifest(file, places)
     _check_members(manifest, places)
     return Archive(manifest, n_bytes, file, places)
 
 
-def _read_manifest(file: BinaryIO, places: dict[str, container.MemberPlace]) -> dict[str, Any]:
+def _find_members(file: BinaryIO, n_bytes: int) -> dict[str, MemberPlace]:
+    """Return the members of an open file by name, in file order."""
+    _check_ends(file, n_bytes)
+    try:
+        directory = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError, struct.error) as error:
+        raise FileError("The directory of the file is invalid: the file is damaged.") from error
+    found: dict[str, MemberPlace] = {}
+    position, limit = 0, directory.start_dir
+    for entry in directory.infolist():
+        name = entry.filename
+        if entry.header_offset != position:
+            raise FileError(f"The member {name!r:.80} does not begin where the last one ended.")
+        _check_entry(entry)
+        if name in found:
+            raise FileError(f"The file has two members named {name!r}.")
+        begin = _find_content(file, entry, limit)
+        position = begin + entry.file_size
+        found[name] = MemberPlace(begin, entry.file_size, entry.CRC)
+    if position != limit:
+        raise FileError("The file holds bytes that belong to no member.")
+    return found
+
+
+def _check_ends(file: BinaryIO, n_bytes: int) -> None:
+    """Check the first and the last bytes, and that the directory does not cost much memory."""
+    if n_bytes < 4 or _read_bytes(file, 0, 4) != b"PK\x03\x04":
+        raise FileError("This is not a model file: its first bytes are different.")
+    start = max(0, n_bytes - _END64)
+    end = _read_bytes(file, start, n_bytes - start).rjust(_END64, b"\0")
+    if end[-_END : 4 - _END] != b"PK\x05\x06" or end[-2:] != b"\0\0":
+        raise FileError("The file is truncated or has extra bytes at the end.")
+    is_large = end[:4] == b"PK\x06\x06" and end[56:60] == b"PK\x06\x07"
+    size = int.from_bytes(end[40:48] if is_large else end[-10:-6], "little")
+    if size > _MAX_DIRECTORY:
+        raise FileError(f"The file has more than {MAX_MEMBERS:,} members.")
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    """Check that a member is a plain one, as its entry in the directory says."""
+    name, size, packed = entry.orig_filename, entry.file_size, entry.compress_size
+    if len(name) > _MAX_NAME or not name.isascii() or "\0" in name:
+        raise FileError(f"The file has a member named {name[:40]!r}, which no model file has.")
+    if entry.flag_bits & 1:
+        raise FileError(f"The member {name!r} is encrypted; members of model files are not.")
+    if entry.compress_type != zipfile.ZIP_STORED:
+        raise FileError(f"The member {name!r} is compressed; members of model files are not.")
+    if entry.flag_bits:
+        raise FileError(f"The member {name!r} has flags that model files do not use.")
+    longer = ((size, packed), (size, packed, entry.header_offset), (entry.header_offset,))
+    known = [struct.pack(f"<2H{len(n)}Q", 1, 8 * len(n), *n) for n in longer]  # ZIP64 fields
+    if entry.comment or entry.extra not in (b"", *known):
+        raise FileError("The directory of the file holds fields that model files do not use.")
+    if size != packed:
+        raise FileError(f"The member {name!r} has conflicting sizes.")
+
+
+def _find_content(file: BinaryIO, entry: zipfile.ZipInfo, limit: int) -> int:
+    """Return the offset of the content; the header must match the directory."""
+    name = entry.filename.encode("ascii")
+    after_name = entry.header_offset + _LOCAL.size + len(name)
+    if after_name + entry.file_size > limit:
+        raise FileError(f"The member {entry.filename!r} is said to be larger than the file.")
+    header = _read_bytes(file, entry.header_offset, after_name - entry.header_offset)
+    signature, _, flags, method, *_, n_name, n_extra = _LOCAL.unpack(header[: _LOCAL.size])
+    plain = (signature, flags, method, n_name) == (b"PK\x03\x04", 0, 0, len(name))
+    if not plain or header[_LOCAL.size :] != name:
+        raise FileError(
+            f"The member {entry.filename!r} has a header that differs from the directory."
+        )
+    if after_name + n_extra + entry.file_size > limit:
+        raise FileError(f"The member {entry.filename!r} is said to be larger than the file.")
+    return after_name + n_extra
+
+
+def _read_bytes(file: BinaryIO, start: int, size: int) -> bytes:
+    file.seek(start)
+    found = file.read(size)
+    if len(found) < size:
+        raise FileError("The file ends too early: it was truncated while it was read.")
+    return found
+
+
+def _read_manifest(file: BinaryIO, places: dict[str, MemberPlace]) -> dict[str, Any]:
     """Read the manifest, if the format version is supported."""
     if next(iter(places), None) != MANIFEST:
         raise FileError("This is not a model file: its first member is not manifest.json.")
     place = places[MANIFEST]
     if place.size > _MAX_MANIFEST:
         raise FileError(f"manifest.json has {place.size:,} bytes, more than allowed.")
-    text = MemberReader(file, MANIFEST, place).take(place.size)
+    text = MemberReader(file, MANIFEST, place).read(place.size)
     if zlib.crc32(text) != place.crc:
         raise FileError("manifest.json is damaged: its checksum is wrong.")
     manifest = strict_json.read_json(text, MANIFEST)
@@ -181,7 +282,7 @@ def _read_manifest(file: BinaryIO, places: dict[str, container.MemberPlace]) -> 
     return manifest
 
 
-def _check_members(manifest: dict[str, Any], places: dict[str, container.MemberPlace]) -> None:
+def _check_members(manifest: dict[str, Any], places: dict[str, MemberPlace]) -> None:
     """Check that the manifest and the members of the file agree."""
     announced = manifest.get("members")
     if not isinstance(announced, dict):
@@ -227,8 +328,8 @@ def _compute_hash(member: Member) -> str:
 
 
 def _check_number(members: Sequence[Member]) -> None:
-    if len(members) >= container.MAX_MEMBERS:
+    if len(members) >= MAX_MEMBERS:
         raise FileError(
             f"The model holds {len(members) - 1:,} arrays, but a file can hold at most "
-            f"{container.MAX_MEMBERS - 2:,}: join arrays of equal length."
+            f"{MAX_MEMBERS - 2:,}: join arrays of equal length."
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import validation
-from posterity.persistence import atoms, fields, foreign, random_states
+from posterity.persistence import fields, foreign, strict_json
 from posterity.persistence.encoding import ATOM, Extent
 from posterity.persistence.errors import FileError
 from posterity.persistence.registry import Registry
@@ -93,7 +93,7 @@ class _Decoder:
             if kind == "function":
                 return self.registry.find_class(content)
         self._parts.append(ATOM)
-        return atoms.decode_atom(said)
+        return strict_json.decode_atom(said)
 
     def values(self, said: Any) -> list[Any]:
         """Decode a list of the document."""
@@ -143,8 +143,8 @@ class _Decoder:
             raise FileError("model.json has an array whose size does not match its shape.")
         return made.reshape(shape_)
 
-    def _random(self, random_: Any, state_: Any) -> random_states.Random:
-        return random_states.restore_generator(random_, self.value(state_))
+    def _random(self, random_: Any, state_: Any) -> foreign.Random:
+        return foreign.restore_generator(random_, self.value(state_))
 
     def _foreign(self, kind_: Any, parts_: Any) -> Any:
         return foreign.make_object(kind_, self.values(parts_))

@@ -7,6 +7,7 @@ import math
 import os
 import reprlib
 import types
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import sklearn
 from sklearn.pipeline import Pipeline
 
 from posterity import tables
-from posterity.persistence import archive
+from posterity.persistence import archive, fields
 from posterity.persistence.errors import FileError
 
 _FITTED_INSIDE = ("best_estimator_", "regressor_")  # of searches and of transformed targets
@@ -90,8 +91,7 @@ def describe(path: str | os.PathLike[str]) -> Description:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from posterity import persistence
-    >>> from posterity.linear import RidgeRegression
+    >>> from posterity import RidgeRegression, persistence
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "line.posterity"
     >>> persistence.save(RidgeRegression(2.0).fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1]), place)
     >>> said = persistence.describe(place)
@@ -100,24 +100,13 @@ def describe(path: str | os.PathLike[str]) -> Description:
     """
     with archive.open_archive(path) as opened:
         opened.verify()
-        summary: Any = opened.manifest.get("summary")
-        notes: Any = opened.manifest.get("notes")
+        said = _clean(opened.manifest)
         try:
-            return Description(
-                class_name=_read_text(summary["class"]),
-                estimator=_read_text(summary["estimator"]),
-                parameters=_read_texts(summary["parameters"]),
-                log_evidence=_read_number(summary["log_evidence"]),
-                training_rows=_read_count(summary["training_rows"]),
-                target=_read_optional_text(summary["target"]),
-                task=_read_optional_text(summary["task"]),
-                inputs=tuple(_read_text(name) for name in summary["inputs"]),
-                notes=tuple(_read_text(note) for note in notes),
-                versions=read_versions(opened.manifest),
-                n_bytes=opened.n_bytes,
-                members=opened.sizes,
-            )
-        except (TypeError, KeyError) as error:
+            summary: dict[str, Any] = dict(said["summary"])
+            summary |= {"class_name": summary.pop("class"), "notes": said["notes"]}
+            summary |= {"versions": read_versions(said), "n_bytes": opened.n_bytes}
+            return _check_types(Description(**summary, members=opened.sizes))
+        except (TypeError, KeyError, ValueError) as error:
             raise FileError("manifest.json does not say what the model is.") from error
 
 
@@ -149,10 +138,10 @@ def make_header(model: Any, training_rows: int) -> dict[str, Any]:
 
 def read_versions(manifest: dict[str, Any]) -> dict[str, str]:
     """Return the library versions that wrote a file."""
-    try:
-        return _read_texts(manifest["versions"])
-    except (TypeError, KeyError) as error:
-        raise FileError("manifest.json does not say which versions wrote the file.") from error
+    versions = _clean(manifest.get("versions"))
+    if not isinstance(versions, dict) or not _are_texts(versions.values()):
+        raise FileError("manifest.json does not say which versions wrote the file.")
+    return versions
 
 
 def _make_notes(training_rows: int) -> list[str]:
@@ -191,30 +180,22 @@ def _format_value(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def _read_text(said: Any) -> str:
-    """Return text without control characters."""
-    if not isinstance(said, str):
+def _clean(said: Any) -> Any:
+    """Return a value of the manifest without control characters, lists as tuples."""
+    if isinstance(said, str):
+        return "".join(c if c.isprintable() else "?" for c in said[: 2 * _LONGEST])
+    if isinstance(said, dict):
+        return {_clean(name): _clean(value) for name, value in said.items()}
+    return tuple(map(_clean, said)) if isinstance(said, list) else said
+
+
+def _check_types(found: Description) -> Description:
+    """Return a description, the values of which are of the right types."""
+    fields.check_fields(Description, vars(found), types_too=True)
+    if not _are_texts(found.parameters.values()) or found.training_rows < 0:
         raise TypeError
-    return "".join(c if c.isprintable() else "?" for c in said[: 2 * _LONGEST])
+    return found
 
 
-def _read_texts(said: Any) -> dict[str, str]:
-    if not isinstance(said, dict):
-        raise TypeError
-    return {_read_text(name): _read_text(value) for name, value in said.items()}
-
-
-def _read_optional_text(said: Any) -> str | None:
-    return None if said is None else _read_text(said)
-
-
-def _read_number(said: Any) -> float | None:
-    if said is not None and type(said) not in (int, float):
-        raise TypeError
-    return None if said is None else float(said)
-
-
-def _read_count(said: Any) -> int:
-    if type(said) is not int or said < 0:
-        raise TypeError
-    return said
+def _are_texts(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)

@@ -6,14 +6,17 @@ number, so that the document is not nested and has no cycles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import array_api_compat
 import numpy as np
 
-from posterity.persistence import atoms, fields, foreign, npy, random_states, registry, rowless
+from posterity import designs
+from posterity.inference.weights import WeightProblem, WeightSpace
+from posterity.persistence import fields, foreign, npy, registry, strict_json
 from posterity.persistence.archive import Member
 from posterity.persistence.errors import FileError
 
@@ -106,9 +109,11 @@ class _Encoder:
         """Return whether a value is written; atoms and arrays are written now."""
         if id(value) in self._written:
             return True
-        if atoms.is_atom(value):
-            if reason := self._explain_refusal(value):
-                raise FileError(_format_refusal(where, reason))
+        if strict_json.is_atom(value):
+            try:
+                self._encode_atom(value)
+            except ValueError as error:
+                raise FileError(_format_refusal(where, str(error))) from None
             return True
         if type(value) in (np.ndarray, np.memmap) and value.dtype != np.object_:
             self._remember(value, {"array": len(self.arrays)}, ATOM)
@@ -150,13 +155,13 @@ class _Encoder:
                 yield f"[{key!r:.40}]", part
         elif type(value) is np.ndarray:
             yield from ((f"[{i}]", part) for i, part in enumerate(value.reshape(-1)))
-        elif random_states.is_random(value):
-            yield ".state", random_states.read_state(value, where)
+        elif foreign.is_random(value):
+            yield ".state", foreign.read_state(value, where)
         elif foreign.find_kind(value):
             yield from ((f" (part {i})", part) for i, part in enumerate(foreign.take_apart(value)))
         else:
             name = self._find_class_name(value, where)
-            parts = fields.read_fields(rowless.drop_rows(value))
+            parts = fields.read_fields(drop_rows(value))
             fields.check_fields(
                 type(value), parts, types_too=not self.known.is_caller_defined(type(value))
             )
@@ -172,7 +177,7 @@ class _Encoder:
             return {"dict": [list(pair) for pair in zip(parts[::2], parts[1::2], strict=True)]}
         if type(value) is np.ndarray:
             return {"objects": parts, "shape": list(value.shape)}
-        if random_states.is_random(value):
+        if foreign.is_random(value):
             return {"random": type(value).__name__, "state": parts[0]}
         if kind := foreign.find_kind(value):
             return {"kind": kind, "parts": parts}
@@ -183,16 +188,10 @@ class _Encoder:
         }
 
     def _encode_atom(self, value: Any) -> Any:
-        name = self._name_of_function(value)
-        return atoms.encode_atom(value) if name is None else {"function": name}
-
-    def _explain_refusal(self, value: Any) -> str:
-        return "" if self._name_of_function(value) else atoms.explain_refusal(value)
-
-    def _name_of_function(self, value: Any) -> str | None:
-        """Return the registered name of a function or class, if any."""
-        named = isinstance(value, type) or type(value).__name__ == "function"
-        return self.known.find_name(value) if named else None
+        """Encode an atomic value; functions and classes that are registered by their name."""
+        named = isinstance(value, type | types.FunctionType)
+        name = self.known.find_name(value) if named else None
+        return strict_json.encode_atom(value) if name is None else {"function": name}
 
     def _find_class_name(self, value: Any, where: str) -> str:
         """Return the registered name of an object's class; raise if it is unknown."""
@@ -227,3 +226,27 @@ def _format_refusal(where: str, what: str) -> str:
         f"{where} is {what}, which a model file cannot contain. If it is your class or function, "
         "pass it in classes= to save and load; otherwise use skops."
     )
+
+
+def drop_rows(value: Any) -> Any:
+    """Return a value without training rows."""
+    change = _CHANGES.get(type(value))
+    return value if change is None else change(value)
+
+
+def _drop_problem_rows(problem: WeightProblem) -> WeightProblem:
+    empty = designs.Dense(np.empty((0, problem.design.n_columns)))
+    return replace(problem, design=empty, targets=problem.targets.without_rows())
+
+
+def _drop_space_rows(space: WeightSpace) -> WeightSpace:
+    columns = space.design.design.n_columns
+    return replace(
+        space, design=replace(space.design, design=designs.Dense(np.empty((0, columns))))
+    )
+
+
+_CHANGES: dict[type, Callable[[Any], Any]] = {
+    WeightProblem: _drop_problem_rows,
+    WeightSpace: _drop_space_rows,
+}

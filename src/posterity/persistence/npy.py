@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import io
 import math
 import re
-import struct
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -20,16 +19,21 @@ from posterity.persistence.errors import FileError
 _PLAIN = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|\|S[1-9]\d{0,6}|<U[1-9]\d{0,6}")
 _IN_RECORDS = re.compile(r"\|[iu]1|<[iu][248]|<f[248]")
 _PADDING = re.compile(r"\|V\d{1,3}")
-_MAGIC = b"\x93NUMPY"
 _MAX_HEADER, _MAX_AXES = 1 << 16, 32
+_WRONG = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+_VERSIONS: dict[tuple[int, int], Callable[..., Any]] = {
+    (1, 0): npy_format.read_array_header_1_0,
+    (2, 0): npy_format.read_array_header_2_0,
+    (3, 0): npy_format.read_array_header_2_0,  # the same, for names of fields beyond Latin-1
+}
 _PIECE = 1 << 24  # bytes
 _LAST_CHARACTER = 0x10FFFF
 
 
 def make_member(name: str, array: NDArray[Any], where: str) -> Member:
     """Return the member of an array; ``where`` is its path in the model for errors."""
-    dtype = _convert_to_little_endian(array.dtype)
-    if _explain_refusal(npy_format.dtype_to_descr(dtype)):
+    dtype = array.dtype.newbyteorder("<")
+    if _explain_refusal(dtype):
         raise FileError(
             f"{where} is an array of type {array.dtype}, which a model file cannot contain: use "
             "integers, floats of at most 64 bits, booleans or text."
@@ -109,65 +113,39 @@ def _make_header(array: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
 
 def _read_header(reader: MemberReader) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
     """Read type, order and shape from the header."""
-    start = reader.take(8)
-    short = start[6:] == b"\x01\x00"
-    if start[:6] != _MAGIC or start[6:] not in (b"\x01\x00", b"\x02\x00", b"\x03\x00"):
-        raise FileError(f"{reader.name} is not in the NPY format.")
-    (length,) = struct.unpack("<H" if short else "<L", reader.take(2 if short else 4))
-    if length > _MAX_HEADER:
-        raise FileError(f"{reader.name} has a header of {length:,} bytes.")
-    text = reader.take(length).decode("latin-1")
+    stream: Any = reader  # which has what NumPy asks of a file
     try:
-        fields = ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise FileError(f"{reader.name} has a header that cannot be read.") from error
-    if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
-        raise FileError(f"{reader.name} has a header that does not describe an array.")
-    return (
-        _read_dtype(fields["descr"], reader.name),
-        _read_order(fields["fortran_order"], reader.name),
-        _read_shape(fields["shape"], reader.name),
-    )
+        version = npy_format.read_magic(stream)
+        if version not in _VERSIONS:
+            raise FileError(f"{reader.name} is not in the NPY format.")
+        shape, fortran, dtype = _VERSIONS[version](stream, max_header_size=_MAX_HEADER)
+    except FileError:
+        raise
+    except (*_WRONG, tokenize.TokenError) as error:
+        reason = (str(error).splitlines() or ["out of memory"])[0].rstrip(".")
+        said = f"{reader.name} has a header that cannot be read: {reason:.200}."
+        raise FileError(said) from error
+    if why := _explain_refusal(dtype):
+        raise FileError(f"{reader.name} contains values of type {dtype!r:.80}, {why}.")
+    if len(shape) > _MAX_AXES or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
+        raise FileError(f"{reader.name} has an invalid shape.")
+    return dtype, fortran, shape
 
 
-def _read_dtype(descr: Any, name: str) -> np.dtype[Any]:
-    if reason := _explain_refusal(descr):
-        raise FileError(f"{name} contains values of type {descr!r:.80}, {reason}.")
-    try:
-        return np.dtype(npy_format.descr_to_dtype(descr))
-    except (ValueError, TypeError) as error:
-        raise FileError(f"{name} contains values of an unknown type: {error}.") from error
-
-
-def _explain_refusal(descr: Any) -> str:
-    """Return why a type description is not supported, or ""."""
+def _explain_refusal(dtype: np.dtype[Any]) -> str:
+    """Return why a type of NumPy is not supported, or ""."""
+    descr: Any = npy_format.dtype_to_descr(dtype)
     if isinstance(descr, str):
         return "" if _PLAIN.fullmatch(descr) else "which a model file cannot contain"
-    if not isinstance(descr, list) or not descr:
+    if not dtype.itemsize:
         return "which does not describe values"
-    fields = [field for field in descr if isinstance(field, tuple) and len(field) == 2]
-    texts = all(isinstance(part, str) for field in fields for part in field)
-    if len(fields) < len(descr) or not texts:
+    if not all(len(part) == 2 and isinstance(part[1], str) for part in descr):
         return "which does not describe records"
     plain = all(
         _IN_RECORDS.fullmatch(kind) or (not name and _PADDING.fullmatch(kind))
-        for name, kind in fields
+        for name, kind in descr
     )
     return "" if plain else "which has a part that is not a number"
-
-
-def _read_order(fortran: Any, name: str) -> bool:
-    if not isinstance(fortran, bool):
-        raise FileError(f"{name} does not give the order of its values.")
-    return fortran
-
-
-def _read_shape(shape: Any, name: str) -> tuple[int, ...]:
-    if not isinstance(shape, tuple) or len(shape) > _MAX_AXES:
-        raise FileError(f"{name} has an invalid shape.")
-    if not all(type(n) is int and 0 <= n < 2**62 for n in shape):
-        raise FileError(f"{name} has an invalid shape.")
-    return shape
 
 
 def _check_values(array: NDArray[Any], name: str) -> None:
@@ -178,7 +156,3 @@ def _check_values(array: NDArray[Any], name: str) -> None:
         codes = np.frombuffer(_view_bytes(array), dtype="<u4")
         if int(codes.max()) > _LAST_CHARACTER:
             raise FileError(f"{name} contains invalid characters.")
-
-
-def _convert_to_little_endian(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return dtype.newbyteorder("<")

@@ -19,14 +19,14 @@ from typing import Any
 import sklearn
 
 from posterity import estimators
-from posterity.persistence import around, fields
+from posterity.persistence import fields, foreign
 from posterity.persistence.errors import FileError
 
 _HOME = {name: room for room, names in estimators.BY_ROOM.items() for name in names}
 _FAMILIES = frozenset(estimators.BY_ROOM) - {"trees"}  # what they offer besides are records
 _SKLEARN = frozenset(
     f"{module}.{name}"
-    for table in (around.CLASSES, around.INNER, around.FUNCTIONS)
+    for table in (foreign.CLASSES, foreign.INNER, foreign.FUNCTIONS)
     for module, names in table.items()
     for name in names.split()
 )
@@ -43,7 +43,7 @@ TRAINING_ROWS = {  # attributes that contain training rows
     "RowsSeen": "_Y",
     "VariationalFit": "Y",
     "VectorFit": "X_train relevance_vectors",
-    **around.TRAINING_ROWS,
+    **foreign.TRAINING_ROWS,
 }
 
 
@@ -137,7 +137,7 @@ def _find_in_sklearn(name: str) -> Any:
     """Import a name of scikit-learn; raise FileError if this version lacks it."""
     module, _, short = name.rpartition(".")
     try:
-        if enabler := around.ENABLED_BY.get(name):
+        if enabler := foreign.ENABLED_BY.get(name):
             importlib.import_module(enabler)
         return getattr(importlib.import_module(module), short)
     except (ImportError, AttributeError) as error:

@@ -49,8 +49,7 @@ def save(model: Any, path: str | os.PathLike[str], *, classes: Sequence[Any] = (
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from posterity import persistence
-    >>> from posterity.linear import BayesianLinearRegression
+    >>> from posterity import BayesianLinearRegression, persistence
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "line.posterity"
     >>> model = BayesianLinearRegression().fit([[0.0], [1.0], [2.0]], [0.1, 0.9, 2.1])
     >>> persistence.save(model, place)
@@ -73,8 +72,7 @@ def compute_size(model: Any, *, classes: Sequence[Any] = ()) -> int:
 
     Examples
     --------
-    >>> from posterity import persistence
-    >>> from posterity.linear import LinearRegression
+    >>> from posterity import LinearRegression, persistence
     >>> persistence.compute_size(LinearRegression()) < 2000
     True
     """
@@ -150,7 +148,7 @@ def _read_document(opened: archive.Archive) -> bytes:
     if n > _MAX_DOCUMENT:
         raise FileError(f"model.json has {n:,} bytes, more than allowed.")
     with opened.open_member("model.json") as reader:
-        return reader.take(n)
+        return reader.read(n)
 
 
 def _encode_model(model: Any, registry: Registry) -> tuple[dict[str, Any], list[archive.Member]]:

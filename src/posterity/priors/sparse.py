@@ -104,22 +104,6 @@ class Sparse(Prior):
         """Log density of the precisions of the weights in use, and of their choice."""
         return float(np.sum(self.penalty(h))) + self.choice(int(np.sum(np.isfinite(h))))
 
-    def update_precisions(self, g: ArrayLike, mu2: ArrayLike) -> Array:
-        """The next precisions of the textbook's alternation.  [P8 8.36]
-
-        Parameters
-        ----------
-        g : array-like
-            1 - h Sigma_mm: how well the data determine each weight, from 0 to 1. Where several
-            outputs share a precision, the sum over them.
-        mu2 : array-like
-            Squares of the posterior means in units of the noise, summed likewise.
-        """
-        nu = self.degrees_of_freedom
-        below = np.asarray(mu2, dtype=np.float64) + nu
-        new = np.full(np.broadcast_shapes(np.shape(g), below.shape), np.inf)
-        return np.divide(np.asarray(g) + nu, below, out=new, where=below > 0.0)
-
     def _student(self) -> distributions.StudentT:
         return distributions.StudentT(0.0, 1.0, self.degrees_of_freedom)
 

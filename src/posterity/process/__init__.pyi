@@ -6,7 +6,7 @@ from posterity.process.inducing.partitions import PartitionedRows, select_presen
 from posterity.process.inducing.search import maximise_inducing_bound
 from posterity.process.kernel_logistic import KernelLogisticRegression
 from posterity.process.kernel_ridge import KernelRidgeRegression
-from posterity.process.latent.condensed import CondensedPosterior, ExactPosterior
+from posterity.process.latent.condensed import CondensedPosterior
 from posterity.process.latent.laplace import LaplaceEvidence, LaplacePosterior
 from posterity.process.latent.projected import ProjectedPosterior, choose_points
 from posterity.process.latent.propagation import PropagationEvidence, PropagationPosterior
@@ -25,7 +25,6 @@ from posterity.process.softmax.variational import NearestSoftmaxPosterior
 __all__ = [
     "CondensedPosterior",
     "Evidence",
-    "ExactPosterior",
     "GaussianProcessClassifier",
     "GaussianProcessRegressor",
     "InducingPosterior",

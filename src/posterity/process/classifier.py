@@ -8,16 +8,17 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, models
+from posterity import distributions, kernels, models, page_forms
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals
 from posterity.linear.weight_classifier import check_choice
 from posterity.models import ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
+from posterity.page_forms import Form
 from posterity.process.latent_fit import LatentFit, check_host
 from posterity.process.latent_process import LatentProcess
-from posterity.process.process_model import ProcessModel
+from posterity.process.process_model import ProcessModel, describe_processes
 
 MEANS = ("constant", "zero")
 
@@ -128,6 +129,18 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         inference="expectation propagation, variational or Laplace, kernel by evidence",
         advice="a smooth decision boundary, uncertain away from the rows",
         page="classification",
+        candidates=describe_processes(
+            "C N^3 an iteration, or C N M^2 with M points",
+            many_rows=1_000,
+            many_settings={"inducing_points": 200},
+            places={
+                "linear-groups": (50, 1e5, 3e5),
+                "process": (200, 3e4, 3e5),
+                "process-ard": (210, 1e3, 3e5),
+                "process-time": (220, 1e3, 3e5),
+                "process-groups": (230, 3e4, 3e5),
+            },
+        ),
     )
 
     _fitted: LatentFit = field(init=False)
@@ -185,6 +198,13 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
         return classes.latent_normal(self._latent(X))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        answer = classes.form_classes(self)
+        return page_forms.form_average(
+            self.posterior_, lambda part: self._page_process(part, answer, 1.0)
+        )
 
     def _latent(self, X: Any) -> LatentMarginals:
         check_is_fitted(self)

@@ -14,11 +14,13 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from posterity import arrays, callers, kernels, linalg
+from posterity import arrays, callers, kernels, linalg, page_forms
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.observations import Observations
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.page_forms import Form
 from posterity.process import kernel_blocks
+from posterity.process.latent import condensed
 from posterity.process.prior import ProcessPrior, share_covariance, share_variance
 
 __all__ = ["Evidence", "Observations", "ProcessPosterior"]
@@ -266,6 +268,32 @@ class ProcessPosterior:
             self.L, self.kernel(new, self.X), kernel_blocks.with_diagonal(self.kernel(new), noise)
         )
         return self._with_factor(self.kernel, self.noise_variance, X, observations, L)
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function.
+
+        A process of many rows is approximated by few, with an error that is small beside the noise.
+        """
+        return condensed.form_exact_process(self, noise_variance)
+
+    def form_all_rows(self) -> Form:
+        """Return the form with the covariances of all rows."""
+        weights, shift = self.mean_weights()
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.L),
+            "mean": {"of": "covariances", "weights": weights, "shift": shift},
+        }
+
+    def mean_weights(self) -> tuple[Array, float]:
+        """Return the weights of the rows' covariances in the mean, and the constant added to it."""
+        return np.asarray(self.a[:, 0]), 0.0
+
+    def reduction_matrix(self, k: Array) -> Array:
+        """Return the covariance (M, M) that the rows take away, given covariances k (N, M)."""
+        V = linalg.solve_lower(self.L, k)
+        return V.T @ V
 
     @functools.cached_property
     def _loss(self) -> float:

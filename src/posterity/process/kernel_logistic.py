@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, likelihoods, models
+from posterity import distributions, kernels, likelihoods, models, page_forms
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import PosteriorMixture, check_hyperparameters, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
-from posterity.models import ModelCard, classes
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
+from posterity.page_forms import Form
 
 
 @declare_parameters
@@ -94,6 +95,16 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         inference="variational or Laplace, kernel by evidence",
         advice="a smooth decision boundary that keeps every row, in weight space",
         page="classification",
+        candidates=(
+            Member(
+                "kernel-logistic",
+                170,
+                "N^3 an iteration",
+                {"kernel": kernels.RBF().fixed()},
+                inference="variational or Laplace, prior variance by evidence",
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     posterior_: KernelWeights | PosteriorMixture = field(init=False)
@@ -164,3 +175,22 @@ class KernelLogisticRegression(models.KernelModel, Classifier):
         check_is_fitted(self)
         likelihood, rows = self._get_likelihood(), self._check_rows(X)
         return classes.average_over_parts(likelihood, self.posterior_, rows)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.form_average(self.posterior_, self._page_part)
+
+    def _page_part(self, found: Any) -> Form:
+        """Return the form of one of the posteriors that are averaged."""
+        t, W, n = found.fit.problem.targets, found.fit.weights.W, len(found.weights)
+        has_offset = len(W) > n
+        space = {
+            "kind": "centred",
+            "of": found.kernel.form_columns(found.X),
+            "weights": found.weights.tolist(),
+            "about": has_offset,
+        }
+        coef, posterior = (W[:n] @ t.Q.T).T, found.page_form()
+        own = t.Q @ W[n] - coef @ np.array(posterior["center"]) if has_offset else 0.0
+        latent = page_forms.form_weights(coef, t.shift + own, posterior)
+        return page_forms.form_linear(space, latent, classes.form_classes(self))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, distributions, kernels, models, validation
+from posterity import arrays, copies, distributions, kernels, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.conjugate import (
@@ -21,8 +21,9 @@ from posterity.inference.conjugate import (
     reduce_kernel,
     solve_kernel_ridge,
 )
-from posterity.models import ModelCard
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, KernelRegressor
+from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time
 
@@ -109,6 +110,7 @@ class KernelRidgeRegression(KernelRegressor):
         inference="closed form, alpha by leave-one-out",
         advice="a smooth function, quickly, with a known kernel",
         page="kernels",
+        candidates=(Member("kernel-ridge", 230, "N^3", most_rows=MOST_KERNEL_ROWS),),
     )
 
     _loo: LeaveOneOut = field(init=False)
@@ -190,6 +192,12 @@ class KernelRidgeRegression(KernelRegressor):
     def loo_predictions_(self) -> Array:
         """Each training row as predicted by the others, (N,) or (N, K)."""
         return self._per_row((self._Y - self._leave_one_out().residuals)[self._places])
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        latent = page_forms.form_weights(self.dual_coef_, self.intercept_)
+        noise = page_forms.form_normal_noise(self.noise_variance_)
+        return page_forms.form_linear(self.kernel_.form_columns(self.X_train_), latent, noise)
 
     def _choose_penalty(self, problem: KernelProblem) -> KernelRidgeFit:
         """The solution at the penalty of the least leave-one-out error."""

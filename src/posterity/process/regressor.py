@@ -10,18 +10,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, linalg, models, process
+from posterity import arrays, distributions, kernels, linalg, models, page_forms, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
+from posterity.page_forms import Form
 from posterity.process.latent_fit import LatentFit
 from posterity.process.latent_process import LatentProcess, check_likelihood
 from posterity.process.normal_fit import NormalFit
 from posterity.process.normal_process import NormalProcess, count_shown_rows
 from posterity.process.partitioned_training import Rows
-from posterity.process.process_model import ProcessModel
+from posterity.process.process_model import ProcessModel, describe_processes
 
 
 @declare_parameters
@@ -160,6 +161,22 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         inference="closed form; for other likelihoods variational, propagation or Laplace",
         advice="a smooth function, with wide intervals away from the rows",
         page="gaussian_processes",
+        candidates=describe_processes(
+            "N^3 an iteration, or N M^2 with M points",
+            many_rows=1_500,
+            many_settings={"inducing_points": 200, "max_iter": 40},
+            places={
+                "linear-groups": (80, 1e5, 1e6),
+                "process": (240, 5e3, 1e5),
+                "process-ard": (250, 2e4, 1e5),
+                "process-time": (260, 5e3, 1e5),
+                "process-groups": (270, 3e4, 1e5),
+                "process-robust": (280, 0, MOST_KERNEL_ROWS),
+            },
+            inference="closed form, kernel by evidence",
+            likelihood="normal",
+            on_dask=True,
+        ),
     )
 
     noise_variance_ = FittedAttribute()
@@ -280,6 +297,27 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         K = arrays.to_numpy(unfitted._bind_kernel().start(rows)(rows))
         prior = distributions.MultivariateNormal(np.zeros(len(K)), linalg.symmetrize(K))
         return prior.sample(n_samples, rng=rng)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        form_part = self._page_latent if hasattr(self, "likelihood_") else self._page_normal
+        return page_forms.form_average(self.posterior_, form_part)
+
+    def _page_normal(self, part: Any) -> Form:
+        """Return the form of a part with normal noise, in units of the targets."""
+        scale, noise = float(self.target_scale_[0]), float(self.noise_variance_)
+        if part is not self.posterior_:
+            noise *= part.noise_variance / self.posterior_.noise_variance
+        center = float(self.target_center_[0])
+        answer = page_forms.form_normal_noise(noise, scale=scale, center=center)
+        return self._page_process(part, answer, noise / scale**2)
+
+    def _page_latent(self, part: Any) -> Form:
+        """Return the form of a part with its likelihood."""
+        own = getattr(self.posterior_, "likelihoods", ())
+        parts = map(id, getattr(self.posterior_, "parts", ()))
+        likelihood = dict(zip(parts, own, strict=False)).get(id(part), self.likelihood_)
+        return self._page_process(part, page_forms.find_form(likelihood), 1.0)
 
     def _predict_mean(self, X: Any) -> Any:
         return self._return_to_device(self._get_fit().predict_mean(self._check_queries(X)), X)

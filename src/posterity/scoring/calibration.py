@@ -1,7 +1,11 @@
 """Measures of calibration: coverage, interval width and the probability integral transform."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from posterity import distributions
 from posterity.arrays import Array
@@ -141,3 +145,39 @@ def distance_from_uniform(transformed: Array) -> float:
     u = np.sort(transformed, axis=None)
     steps = np.arange(u.size + 1) / u.size
     return float(max(np.max(u - steps[:-1]), np.max(steps[1:] - u)))
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityBins:
+    """Mean predicted probability, and observed frequency of the event, in B bins of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.scoring.calibration import ProbabilityBins
+    >>> p, happened = np.array([0.1, 0.2, 0.7, 0.9]), np.array([0, 0, 1, 1])
+    >>> bins = ProbabilityBins.from_rows(p, happened, n_bins=2)
+    >>> bins.predicted.round(2), bins.observed, round(bins.error, 3)
+    (array([0.15, 0.8 ]), array([0., 1.]), 0.175)
+    """
+
+    predicted: Array  # (B,)
+    observed: Array  # (B,)
+    counts: Array  # (B,), rows
+
+    @classmethod
+    def from_rows(cls, probability: Array, happened: ArrayLike, n_bins: int) -> Self:
+        """Group rows by probability into bins of about equal size; equal ones share a bin."""
+        share_before = (stats.rankdata(probability) - 0.5) / len(probability)
+        _, bins = np.unique((n_bins * share_before).astype(np.intp), return_inverse=True)
+        counts = np.bincount(bins).astype(np.float64)
+        predicted, observed = (
+            np.bincount(bins, np.asarray(values, dtype=np.float64)) / counts
+            for values in (probability, happened)
+        )
+        return cls(predicted, observed, counts)
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: the mean distance of frequency and probability over rows."""
+        return float(np.average(np.abs(self.observed - self.predicted), weights=self.counts))

@@ -1,11 +1,19 @@
 """Weights of which most are zero: a prior precision for each, found by the evidence.
 
-``choice`` is the door: it chooses columns, or the vectors of a kernel, with the ``engines``.
-``steps``, ``sequential`` and ``blocks`` add, re-estimate and delete columns; ``normal``,
-``laplace``, ``softmax`` and ``pairs`` do so for any number of candidates under a likelihood;
-``fixed_point`` is the textbook's way to the same evidence; ``kernel_search`` finds the parameters
-of a kernel that was given, ``default_kernel`` those of the kernel that is used without one;
-``vector_average`` doubts the choice where rows of two classes are few.
+``RelevanceVectorRegressor().fit(X, y)`` with its default kernel, stage by stage:
+
+1. ``relevance_model``: rows are checked, and put in an order and in units of their own.
+2. ``default_kernel``: a process of 500 rows finds length scales, one shared and one a column.
+3. ``default_kernel``: at these and at wider ones, vectors are chosen among 1,000 rows.
+4. ``engines``: columns of a kernel, and outputs in normal noise or of a likelihood, meet.
+5. ``normal``: candidates join, a compiled step at a time (``sequential``, ``steps``), until none
+   gains; in smaller noise others join, and the best end is kept.
+6. ``laplace`` and ``softmax`` do 5. for other likelihoods, by ``scores`` and ``blocks``.
+7. ``kernel_search``: the best kernel of all, if vectors earn what they cost (``vector_prices``).
+8. ``vector_fit``: the posterior of the weights, averaged where rows are few (``vector_average``).
+
+A kernel that was given is scanned and climbed by ``kernel_search`` instead of 2. and 3. Models of
+columns, ``sparse_linear`` and ``sparse_logistic``, begin at 4.
 """
 
 from posterity import doors

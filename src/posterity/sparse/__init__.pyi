@@ -5,7 +5,6 @@ from posterity.sparse.candidate_rows import (
     PartitionRows,
     make_kernel_design,
 )
-from posterity.sparse.choice import choose_columns, choose_vectors
 from posterity.sparse.engines import (
     ColumnEngine,
     Engine,
@@ -23,7 +22,6 @@ from posterity.sparse.relevance_classifier import RelevanceVectorClassifier
 from posterity.sparse.relevance_model import (
     RelevanceModel,
     arrange_rows,
-    check_algorithm,
     report_choice,
 )
 from posterity.sparse.relevance_regressor import RelevanceVectorRegressor
@@ -58,9 +56,6 @@ __all__ = [
     "VectorFit",
     "arrange_rows",
     "average_vectors",
-    "check_algorithm",
-    "choose_columns",
-    "choose_vectors",
     "learn_proper_precisions",
     "make_kernel_design",
     "report_choice",

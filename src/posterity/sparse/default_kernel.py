@@ -1,8 +1,9 @@
 """The default kernel of relevance vectors: an RBF whose length scales a Gaussian process finds.
 
 The evidence of a choice of vectors is a poor guide to the width of a kernel: it has many local
-maxima, and grows without end as the kernel narrows. So widths begin with that of a process, shared
-by all columns or one for each. Vectors are chosen at this width and at wider ones, and compared by
+maxima, and grows without end as the kernel narrows. That of a process, which integrates over all
+functions that its kernel allows, does not. So widths begin with that of a process, shared by all
+columns or one for each. Vectors are chosen at this width and at wider ones, and compared by
 the evidence less what noise would earn: a nat for each vector and for each further length scale,
 and for each vector the log of the number of unlike columns it was chosen among.
 
@@ -14,32 +15,37 @@ half an octave less of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from posterity import kernels
-from posterity.arrays import Array, to_numpy
+from posterity import arrays, kernels
+from posterity.arrays import Array, DeviceArray, to_numpy
+from posterity.inference.observations import Observations
+from posterity.inference.search import climb_evidence, negate_evidence
+from posterity.process import Evidence
 from posterity.sparse import vector_prices
 from posterity.sparse.engines import KernelEngine, LatentOutputs, NormalOutputs
 from posterity.sparse.kernel_search import (
-    HOPELESS,
     MANY_ROWS,
     LearnedVectors,
-    ScoredKernel,
-    fit_nothing,
+    fall_behind,
+    fall_short,
     keep_if_earned,
     take_simplest,
 )
-from posterity.sparse.normal_targets import NormalTargets
+from posterity.sparse.normal_columns import NormalTargets
 from posterity.sparse.problem import Chosen
-from posterity.sparse.process_lengths import learn_length_scales
 
 _PROCESS_ROWS = 500
 _FEW_ROWS = 1000  # on which widths are compared
 _OCTAVES = (1.5, 1.0, 0.5, 0.0)  # wider than the process; wide kernels keep the fewest vectors
-_REASON = "no other width, up to three times that of a Gaussian process, is better"
+_NOISE = 0.3  # of the targets' mean square, where the search starts
+_NOISE_BOUNDS = (1e-5, 3.0)
+_SPREAD = 1.7  # standard deviation of the log of a column's length scale about the shared one
+_LONGEST = 30.0  # times the root of the number of columns: functions are straight over all rows
+_ITERATIONS = 60
+_LEAST_GAIN = 1e-2  # nats
 
 
 def learn_default_kernel(engine: KernelEngine, *, rng: np.random.Generator) -> LearnedVectors:
@@ -62,17 +68,12 @@ def learn_default_kernel(engine: KernelEngine, *, rng: np.random.Generator) -> L
     normal = _in_normal_noise(few)
     starts = _find_lengths(_draw_rows(normal, _PROCESS_ROWS, rng))
     found = [_best_width(normal, kernel) for kernel in starts]
-    n_fits = len(_OCTAVES) * len(starts)
     if normal is not many:
         pairs = zip(found, starts, strict=True)
         tried = [kernel for one, start in pairs for kernel in _narrow_once(one.kernel, start)]
         found = [_score_kernel(many, kernel) for kernel in tried]
-        n_fits += len(found)
     best = take_simplest(found)
-    if many is not engine:
-        best = _score_kernel(engine, best.kernel)
-        n_fits += 1
-    return keep_if_earned(engine, best, _REASON, n_fits)
+    return keep_if_earned(engine, best if many is engine else _score_kernel(engine, best.kernel))
 
 
 def _draw_rows(engine: KernelEngine, size: int, rng: np.random.Generator) -> KernelEngine:
@@ -106,13 +107,13 @@ def _find_lengths(engine: KernelEngine) -> list[kernels.RBF]:
     return learn_length_scales(engine.rows, Y, outputs.weights)
 
 
-def _score_kernel(engine: KernelEngine, kernel: kernels.Kernel) -> ScoredKernel:
+def _score_kernel(engine: KernelEngine, kernel: kernels.Kernel) -> LearnedVectors:
     """The vectors of a kernel, and their evidence less prices."""
     fitted = engine.select(kernel, None, coarse=False)
     Z, n_untied = _standardize_chosen(engine, kernel, fitted[0]), len(kernel.theta) - 1
     price = vector_prices.price_noise(Z, engine.outputs.weights, fitted[0].precision)
     cost = price + vector_prices.NOISE_EARNS * n_untied
-    return ScoredKernel(kernel, fitted, fitted[0].value - cost)
+    return LearnedVectors(kernel, *fitted, fitted[0].value - cost)
 
 
 def _standardize_chosen(engine: KernelEngine, kernel: kernels.Kernel, chosen: Chosen) -> Array:
@@ -122,12 +123,12 @@ def _standardize_chosen(engine: KernelEngine, kernel: kernels.Kernel, chosen: Ch
     return (K - chosen.center) / chosen.scale
 
 
-def _best_width(engine: KernelEngine, kernel: kernels.RBF) -> ScoredKernel:
+def _best_width(engine: KernelEngine, kernel: kernels.RBF) -> LearnedVectors:
     """The best of several widths, the widest first, down to that of the kernel."""
-    found: list[ScoredKernel] = []
+    found: list[LearnedVectors] = []
     for octaves in _OCTAVES:
         found.append(_score_kernel(engine, kernel.with_theta(kernel.theta + np.log(2.0) * octaves)))
-        if _is_hopeless(engine, found):
+        if fall_short(engine, found[-1]) or fall_behind(found):
             break
     return take_simplest(found)
 
@@ -140,16 +141,67 @@ def _narrow_once(kernel: kernels.Kernel, start: kernels.RBF) -> list[kernels.Ker
     return [kernel, kernel.with_theta(narrower)]
 
 
-def _is_hopeless(engine: KernelEngine, found: Sequence[ScoredKernel]) -> bool:
-    """Whether a narrower kernel, which takes longer, is not worth a trial.
+def learn_length_scales(
+    rows: DeviceArray, Y: Array, weights: Array | None = None
+) -> list[kernels.RBF]:
+    """The RBF of the largest evidence with one length scale, and with one for each column.
 
-    The last vectors fall far short of what they have to earn, or two widths in a row had more
-    vectors than the best and did far worse.
+    Parameters
+    ----------
+    rows : array of shape (N, D)
+        With columns of about unit variance.
+    Y : array of shape (N, K)
+        Outputs of about unit mean square, about their mean. They share the kernel and the noise.
+    weights : array of shape (N,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    found : list of RBF
+        Only the first where there is one column, or where columns are not fewer than rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).uniform(-2.0, 2.0, (60, 2))
+    >>> shared, each = learn_length_scales(X, np.sin(2.0 * X[:, :1]))
+    >>> round(shared.length_scale, 1), np.round(each.length_scale, 1)
+    (1.4, array([ 1.1, 42.4]))
     """
-    last, best = found[-1], max(found, key=lambda one: one.criterion)
-    none = fit_nothing(engine, last.kernel)[0]
-    if vector_prices.surplus(last.chosen, none) < -HOPELESS:
-        return True
-    most, least = best.chosen.n_precisions, best.criterion - HOPELESS
-    worse = [one.chosen.n_precisions > most and one.criterion < least for one in found[-2:]]
-    return len(found) > 1 and all(worse)
+    evidence = Evidence(rows, Observations.from_targets(arrays.like(rows, Y), weights=weights))
+    n, D = rows.shape
+    x = _climb_posterior(evidence, kernels.RBF(), np.array([0.0, np.nan, np.log(_NOISE)]))
+    shared = kernels.RBF(float(np.exp(x[1])))
+    if not 1 < D < n:
+        return [shared]
+    start = np.concatenate([x[:1], np.full(D, x[1]), x[2:]])
+    x = _climb_posterior(evidence, kernels.RBF((1.0,) * D), start)
+    return [shared, kernels.RBF(tuple(np.exp(x[1:-1])))]
+
+
+def _climb_posterior(evidence: Evidence, kernel: kernels.RBF, start: Array) -> Array:
+    """The best log variance, log length scales and log noise variance.
+
+    Several length scales have a normal prior about their start. A start that is not a number is
+    that of the kernel.
+    """
+    scaled, bounds = kernels.Scaled(kernel, 1.0).search_start(evidence.X)
+    begin = np.where(np.isnan(start), np.append(scaled.theta, 0.0), start)
+    longest = np.log(_LONGEST * np.sqrt(evidence.X.shape[1]))
+    bounds[1:, 1] = np.minimum(bounds[1:, 1], longest)
+    inverse_spread = np.zeros_like(begin)
+    inverse_spread[1:-1] = 1.0 / _SPREAD if len(begin) > 3 else 0.0
+
+    def log_posterior(x: Array) -> tuple[float, Array]:
+        value, slope = evidence(scaled.with_theta(x[:-1]), float(np.exp(x[-1])))
+        apart = (x - begin) * inverse_spread
+        return value - 0.5 * float(apart @ apart), slope - apart * inverse_spread
+
+    return climb_evidence(
+        negate_evidence(log_posterior),
+        begin,
+        limits=np.vstack([bounds, np.log(_NOISE_BOUNDS)]),
+        names=[*scaled.names, "noise_variance"],
+        max_iter=_ITERATIONS,
+        least_gain=_LEAST_GAIN,
+        announce=False,  # it is a budget
+    ).x

@@ -7,7 +7,7 @@ likelihood: each column source works with each kind of output.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,54 +16,16 @@ from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 from posterity.sparse import kernel_climb, vector_prices
-from posterity.sparse.fixed_point import alternate_laplace, alternate_normal
 from posterity.sparse.kernel_climb import Evidence, KernelObjective
 from posterity.sparse.laplace import select_laplace
 from posterity.sparse.normal import select_normal
-from posterity.sparse.normal_targets import NormalTargets
-from posterity.sparse.pairs import select_pairs
+from posterity.sparse.normal_columns import NormalTargets
+from posterity.sparse.posterior import SparsePosterior
 from posterity.sparse.problem import Chosen, Places, SparseProblem
-from posterity.sparse.softmax import select_softmax
-
-_ALTERNATION_TOL = 1e-3  # nats
+from posterity.sparse.softmax import select_pairs, select_softmax
 
 Fitted = tuple[Chosen, LaplaceFit | None]
 """The columns of a sparse model, and Laplace's approximation where the noise is not normal."""
-
-
-class Outputs(Protocol):
-    """What rows are to be explained, and how columns are chosen for it."""
-
-    @property
-    def weights(self) -> Any:
-        """How often each row counts; None: once."""
-
-    @property
-    def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
-
-    def select_rows(self, places: Places) -> Self:
-        """Those of these rows."""
-
-    def reweight(self, factor: float) -> Self:
-        """The same with all rows counted so many times as much."""
-
-    def select(
-        self, columns: Any, problem: SparseProblem, start: Chosen | None, *, coarse: bool
-    ) -> Fitted:
-        """The columns of the largest evidence; coarsely where only to be compared."""
-
-    def refuse_alternation(self, problem: SparseProblem) -> None:
-        """Refuse the textbook's alternation where there is none."""
-
-    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
-        """The columns that the textbook's alternation ends with."""
-
-    def price(self, fitted: Fitted) -> float:
-        """Nats that vectors have to earn beside the cost of their precisions."""
-
-    def evidence(self, problem: SparseProblem, fitted: Fitted) -> Evidence | None:
-        """As precisions and columns move; None: no gradient is known."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +70,6 @@ class NormalOutputs:
             reheats=1 if coarse else None,
         )
         return chosen, None
-
-    def refuse_alternation(self, problem: SparseProblem) -> None:
-        """Nothing to refuse."""
-
-    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
-        """The columns that the textbook's alternation ends with."""
-        if not candidates.is_held:
-            raise ValueError(
-                f"algorithm='alternating' begins with all {candidates.n_columns} columns, and they "
-                "do not fit in memory; use algorithm='sequential'."
-            )
-        noise = self.noise_variance
-        return alternate_normal(candidates, self.Y, self.weights, problem, noise), None
 
     def price(self, fitted: Fitted) -> float:
         """Zero: in learned noise a vector of its own earns a row no more than a nat or so."""
@@ -198,24 +147,6 @@ class LatentOutputs:
             )
         return select_pairs(columns, t, asked, start=start)
 
-    def refuse_alternation(self, problem: SparseProblem) -> None:
-        """Refuse it where each class has its own columns, or the likelihood is to be learned."""
-        bounds = self.likelihood_bounds
-        if bounds is not None and np.any(bounds[:, 0] < bounds[:, 1]):
-            raise ValueError(
-                "algorithm='alternating' does not learn the parameters of a likelihood: set all "
-                "of them, or use algorithm='sequential'."
-            )
-        if self._has_own_columns(problem):
-            raise ValueError(
-                "algorithm='alternating' is for classes that share what is kept; use "
-                "'sequential' where each is to have its own."
-            )
-
-    def alternate(self, candidates: designs.CandidateColumns, problem: SparseProblem) -> Fitted:
-        """The columns that the textbook's alternation ends with."""
-        return alternate_laplace(candidates, self.targets, replace(problem, tol=_ALTERNATION_TOL))
-
     def price(self, fitted: Fitted) -> float:
         """Nats that vectors have to earn for their names, and what Laplace's evidence exceeds."""
         chosen, fit = fitted
@@ -247,28 +178,8 @@ class _ScaledWeights:
         return self.factor * one
 
 
-class Engine(Protocol):
-    """Columns of a kernel and outputs, and how vectors are chosen among them."""
-
-    @property
-    def outputs(self) -> Outputs:
-        """What is to be explained."""
-
-    @property
-    def problem(self) -> SparseProblem:
-        """What is asked for."""
-
-    def select(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted:
-        """The vectors of the largest evidence; coarsely where only to be compared."""
-
-    def alternate(self, kernel: kernels.Kernel) -> Fitted:
-        """The vectors that the textbook's alternation ends with."""
-
-    def reweight(self, factor: float) -> Self:
-        """The same with all rows counted so many times as much."""
-
-    def confine(self, places: Places) -> Self:
-        """The same with these as the only candidates, by their order."""
+Outputs = NormalOutputs | LatentOutputs
+"""What rows are to be explained, and how columns are chosen for it."""
 
 
 @dataclass(frozen=True)
@@ -311,10 +222,6 @@ class KernelEngine:
     def select(self, kernel: kernels.Kernel, start: Chosen | None, *, coarse: bool) -> Fitted:
         """The vectors of the largest evidence; coarsely where only to be compared."""
         return self.outputs.select(self._candidates(kernel), self.problem, start, coarse=coarse)
-
-    def alternate(self, kernel: kernels.Kernel) -> Fitted:
-        """The vectors that the textbook's alternation ends with."""
-        return self.outputs.alternate(self._candidates(kernel), self.problem)
 
     def climb(self, kernel: kernels.Kernel, moving: Any, fitted: Fitted) -> KernelObjective | None:
         """The evidence in precisions and parameters, vectors fixed; None: no gradient is known."""
@@ -361,6 +268,14 @@ class ColumnEngine:
     outputs: Outputs
     problem: SparseProblem
 
+    @classmethod
+    def from_design(
+        cls, design: designs.Design, outputs: Outputs, problem: SparseProblem
+    ) -> ColumnEngine:
+        """Of all columns of a design, as a matrix where it is in memory."""
+        columns = design.rows(0, design.n_rows) if design.in_memory else design
+        return cls(columns, outputs, problem)
+
     def reweight(self, factor: float) -> ColumnEngine:
         """The same with all rows counted so many times as much."""
         return replace(self, outputs=self.outputs.reweight(factor))
@@ -372,7 +287,11 @@ class ColumnEngine:
         return replace(self, columns=designs.Selected(self.columns, places))
 
     def select(
-        self, kernel: kernels.Kernel | None, start: Chosen | None = None, *, coarse: bool = False
+        self,
+        kernel: kernels.Kernel | None = None,
+        start: Chosen | None = None,
+        *,
+        coarse: bool = False,
     ) -> Fitted:
         """The vectors of the largest evidence, of the one kernel that made the columns."""
         del kernel
@@ -381,12 +300,20 @@ class ColumnEngine:
             columns = self._candidates(columns)
         return self.outputs.select(columns, self.problem, start, coarse=coarse)
 
-    def alternate(self, kernel: kernels.Kernel | None) -> Fitted:
-        """The vectors that the textbook's alternation ends with."""
-        del kernel
-        if not isinstance(self.columns, np.ndarray):
-            raise ValueError("algorithm='alternating' needs all rows in memory; use 'sequential'.")
-        return self.outputs.alternate(self._candidates(self.columns), self.problem)
+    def choose_columns(self, *, nearest: bool) -> tuple[Chosen, SparsePosterior]:
+        """The columns of the largest evidence in increasing order, and their posterior.
+
+        Of a likelihood; with ``nearest`` it is the normal nearest to the posterior.
+        """
+        chosen, fit = self.select()
+        assert fit is not None  # of a likelihood
+        order, offset = np.argsort(chosen.places), self.problem.offset
+        posterior = SparsePosterior.from_fit(chosen, fit, order, offset=offset, nearest=nearest)
+        return chosen.reorder(order), posterior
 
     def _candidates(self, Z: Array) -> designs.CandidateColumns:
         return self.problem.standardize(designs.MatrixColumnSource(Z), self.outputs.weights)
+
+
+Engine = KernelEngine | ColumnEngine
+"""Columns of a kernel and outputs, and how vectors are chosen among them."""

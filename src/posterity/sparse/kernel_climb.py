@@ -19,7 +19,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.normal_targets import NormalTargets
+from posterity.sparse.normal_columns import NormalTargets
 from posterity.sparse.sequential import LEAST_NOISE
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -15,7 +15,7 @@ scales that part on the way are parameters, too: each but the first costs as muc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,32 +42,22 @@ _LENGTH = "length_scale"
 _AS_GOOD = 1.0  # nats: of kernels that differ by less, the one of the fewest vectors
 _BISECTIONS = 8
 _FEWEST_ROWS = 3.0  # that are left when all are counted less
-HOPELESS = 10.0
-"""Nats below the best, at two widths in a row, or below no vectors: no further."""
-
-
-@dataclass(frozen=True)
-class ScannedWidth:
-    """What one width of the scan was worth."""
-
-    factor: float  # of the length scales at the start
-    criterion: float
-    n_vectors: int
 
 
 @dataclass(frozen=True)
 class LearnedVectors:
-    """The kernel, its sparse model, and how they were found."""
+    """A kernel with its sparse model, and the criterion by which kernels are compared."""
 
     kernel: kernels.Kernel
     chosen: Chosen
     fit: LaplaceFit | None  # None: in normal noise
     criterion: float
-    n_iter: int  # kernels that were fitted
-    stop_reason: str
-    scanned: tuple[ScannedWidth, ...] = ()
-    rounds: tuple[float, ...] = ()  # the criterion after the steps, and after each climb
     bounds_reached: tuple[optimize.ReachedBound, ...] = ()
+
+    @property
+    def fitted(self) -> Fitted:
+        """As an engine returns it."""
+        return self.chosen, self.fit
 
 
 def learn_kernel(
@@ -95,47 +85,28 @@ def learn_kernel(
         of = engine if size >= n else engine.select_rows(np.sort(order[:size]))
         return _KernelSearch(of, started, bounds, moving)
 
-    few, many, whole = part(_FEW_ROWS), part(MANY_ROWS), part(n)
-    octave, scanned = few.scan_octaves()
-    best = many.refine_octave(octave)
-    best, rounds, reason = many.refine_parameters(best)
+    many = part(MANY_ROWS)
+    best = many.refine_parameters(many.refine_octave(part(_FEW_ROWS).scan_octaves()))
     if many.engine is not engine:
-        best = whole.fit_at(best.kernel.theta)
-    learned, reached = keep_if_earned(engine, best, reason), many.bounds_reached(best)
-    n_fits = few.n_fits + many.n_fits + whole.n_fits
-    found = replace(learned, n_iter=n_fits, scanned=scanned, rounds=rounds)
-    return replace(found, bounds_reached=reached)
+        best = part(n).fit_at(best.kernel.theta)
+    reached = many.bounds_reached(best)
+    return replace(keep_if_earned(engine, best), bounds_reached=reached)
 
 
 def fit_given_kernel(engine: Engine, kernel: kernels.Kernel) -> LearnedVectors:
     """The vectors of a kernel whose parameters are all set."""
     fitted = engine.select(kernel, None, coarse=False)
-    return keep_if_earned(engine, _score_kernel(kernel, fitted), "every parameter was given")
+    return keep_if_earned(engine, _score_kernel(kernel, fitted))
 
 
 @dataclass(frozen=True)
-class ScoredKernel:
-    """A kernel with its model."""
-
-    kernel: kernels.Kernel
-    fitted: Fitted
-    criterion: float
-
-    @property
-    def chosen(self) -> Chosen:
-        """Its vectors."""
-        return self.fitted[0]
-
-
-@dataclass
 class _KernelSearch:
-    """Fits at log parameters, counted."""
+    """Fits at log parameters."""
 
     engine: KernelEngine
     start_search: kernels.Kernel
     bounds: Array  # (P, 2), log
     moving: NDArray[np.bool_]  # (P,)
-    n_fits: int = field(default=0, init=False)
 
     @property
     def is_length(self) -> NDArray[np.bool_]:
@@ -150,10 +121,9 @@ class _KernelSearch:
         *,
         coarse: bool = False,
         n_untied: int = 0,
-    ) -> ScoredKernel:
+    ) -> LearnedVectors:
         """The model of the kernel there, of which so many length scales left the others."""
         kernel = self.start_search.with_theta(theta) if len(theta) else self.start_search
-        self.n_fits += 1
         return _score_kernel(kernel, self.engine.select(kernel, start, coarse=coarse), n_untied)
 
     def shift_octaves(self, octaves: float) -> Array:
@@ -161,26 +131,23 @@ class _KernelSearch:
         theta = self.start_search.theta + np.log(2.0) * octaves * self.is_length
         return np.clip(theta, *self.bounds.T)
 
-    def scan_octaves(self) -> tuple[float, tuple[ScannedWidth, ...]]:
+    def scan_octaves(self) -> float:
         """The octaves from the start of the best length scales; the nearest of equal ones."""
         if not np.any(self.is_length):
-            return 0.0, ()
-        table: list[ScannedWidth] = []
+            return 0.0
+        tried: dict[float, LearnedVectors] = {}
         for octaves in _OCTAVES[::-1]:  # narrow kernels are dear: they keep the most vectors
-            found = self.fit_at(self.shift_octaves(octaves), coarse=True)
-            m = len(found.chosen.places)
-            table.append(ScannedWidth(float(2.0**octaves), found.criterion, m))
-            highest = max(row.criterion for row in table)
-            if all(_is_hopeless(row, table) for row in table[-2:]):
+            tried[float(octaves)] = self.fit_at(self.shift_octaves(octaves), coarse=True)
+            if fall_behind(list(tried.values())):
                 break
-        good = [row for row in table if row.criterion >= highest - _AS_GOOD]
-        best = min(good, key=lambda row: (row.n_vectors, -row.criterion, abs(np.log(row.factor))))
-        return float(np.log2(best.factor)), tuple(table)
+        nearest_first = sorted(tried, key=abs)
+        best = take_simplest([tried[octaves] for octaves in nearest_first])
+        return next(octaves for octaves in nearest_first if tried[octaves] is best)
 
-    def refine_octave(self, octave: float) -> ScoredKernel:
+    def refine_octave(self, octave: float) -> LearnedVectors:
         """The best place, by steps that are halved once neither side is better."""
         known = {octave: self.fit_at(self.shift_octaves(octave))}
-        if not np.any(self.is_length) or self.is_hopeless(known[octave]):
+        if not np.any(self.is_length) or fall_short(self.engine, known[octave]):
             return known[octave]
         for step in _STEPS:
             place = octave
@@ -204,42 +171,27 @@ class _KernelSearch:
         free = self.start_search.theta + np.log(2.0) * octaves * self.is_length
         return bool(np.any((self.shift_octaves(octaves) == free)[self.is_length]))
 
-    def is_hopeless(self, found: ScoredKernel) -> bool:
-        """Whether vectors fall short by far of what they have to earn, so that none will be kept.
-
-        Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
-        every row becomes a vector, at any width, and each width takes as long as it can.
-        """
-        return (
-            vector_prices.surplus(found.chosen, fit_nothing(self.engine, found.kernel)[0])
-            < -HOPELESS
-        )
-
-    def refine_parameters(self, best: ScoredKernel) -> tuple[ScoredKernel, tuple[float, ...], str]:
-        """Climbs with fixed vectors, and a new choice of vectors after each.
+    def refine_parameters(self, best: LearnedVectors) -> LearnedVectors:
+        """Climbs with fixed vectors, and a new choice of vectors after each, while that is better.
 
         Where one length scale is all there is, steps have found its place: a climb narrows it, to
         suit the vectors at hand.
         """
-        rounds = [best.criterion]
         n_lengths = int(np.sum(self.is_length))
-        if n_lengths == np.sum(self.moving) == 1:
-            return best, tuple(rounds), "steps of either sign do not raise the criterion"
-        if self.is_hopeless(best):
-            return best, tuple(rounds), "vectors earn far less than they have to"
+        if n_lengths == np.sum(self.moving) == 1 or fall_short(self.engine, best):
+            return best
         for _ in range(_ROUNDS):
             with linalg.limit_threads(len(best.chosen.places)):
                 start = self._climb_from(best)
             if start is None:
-                return best, tuple(rounds), "there is no slope to climb"
-            found = self.fit_at(start[0], start[1], n_untied=max(0, n_lengths - 1))
+                return best
+            found = self.fit_at(*start, n_untied=max(0, n_lengths - 1))
             if not found.criterion > best.criterion + _LEAST_GAIN:
-                return best, tuple(rounds), "another choice of vectors did not raise the criterion"
+                return best
             best = found
-            rounds.append(best.criterion)
-        return best, tuple(rounds), f"{_ROUNDS} rounds of climbs were made"
+        return best
 
-    def _climb_from(self, best: ScoredKernel) -> tuple[Array, Chosen] | None:
+    def _climb_from(self, best: LearnedVectors) -> tuple[Array, Chosen] | None:
         """Log parameters and precisions of the largest evidence for the vectors of the best."""
         chosen = best.chosen
         climb = self.engine.climb(best.kernel, self.moving, best.fitted)
@@ -258,7 +210,7 @@ class _KernelSearch:
         h, kernel = climb.decode(top.x)
         return kernel.theta, replace(chosen, precision=h)
 
-    def bounds_reached(self, best: ScoredKernel) -> tuple[optimize.ReachedBound, ...]:
+    def bounds_reached(self, best: LearnedVectors) -> tuple[optimize.ReachedBound, ...]:
         """Parameters at a bound, and how the evidence of the vectors at hand rises beyond it."""
         theta, bounds, chosen = (best.kernel.theta, self.bounds, best.chosen)
         x = np.append(np.log(chosen.precision), theta[self.moving])
@@ -275,22 +227,19 @@ class _KernelSearch:
         return [*zip(low, high, strict=True), *map(tuple, self.bounds[self.moving])]
 
 
-def _score_kernel(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> ScoredKernel:
+def _score_kernel(kernel: kernels.Kernel, fitted: Fitted, n_untied: int = 0) -> LearnedVectors:
     """A kernel of which so many length scales left the others."""
     cost = COST * (fitted[0].n_precisions + n_untied)
-    return ScoredKernel(kernel, fitted, fitted[0].value - cost)
+    return LearnedVectors(kernel, *fitted, fitted[0].value - cost)
 
 
-def keep_if_earned(
-    engine: Engine, found: ScoredKernel, reason: str, n_fits: int = 1
-) -> LearnedVectors:
-    """What was found, as it is told; nothing at all, where vectors do not earn their cost."""
-    fitted, criterion, why = found.fitted, found.criterion, reason
-    none = fit_nothing(engine, found.kernel)
-    if vector_prices.surplus(fitted[0], none[0]) < engine.outputs.price(fitted):
-        fitted, criterion = none, none[0].value
-        why = none[0].stop_reason
-    return LearnedVectors(found.kernel, *fitted, criterion, n_fits, why)
+def keep_if_earned(engine: Engine, found: LearnedVectors) -> LearnedVectors:
+    """What was found; nothing at all, where vectors do not earn their cost."""
+    chosen, fit = fit_nothing(engine, found.kernel)
+    earned = vector_prices.surplus(found.chosen.value - chosen.value, found.chosen.n_precisions)
+    if earned < engine.outputs.price(found.fitted):
+        return LearnedVectors(found.kernel, chosen, fit, chosen.value)
+    return found
 
 
 def fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
@@ -301,13 +250,28 @@ def fit_nothing(engine: Engine, kernel: kernels.Kernel) -> Fitted:
     return replace(chosen, stop_reason=reason), fit
 
 
-def _is_hopeless(row: ScannedWidth, table: list[ScannedWidth]) -> bool:
-    """Whether more vectors than the best has do worse by far: a narrower kernel has still more."""
-    best = max(table, key=lambda row: row.criterion)
-    return row.n_vectors > best.n_vectors and row.criterion < best.criterion - HOPELESS
+def fall_short(engine: Engine, found: LearnedVectors) -> bool:
+    """Whether vectors fall short by far of what they have to earn, so that none will be kept.
+
+    Where rows tell nothing of each other, as a few hundred do of a thousand columns, nearly
+    every row becomes a vector, at any width, and each width takes as long as it can.
+    """
+    gained = found.chosen.value - fit_nothing(engine, found.kernel)[0].value
+    return vector_prices.is_hopeless(gained, found.chosen.n_precisions)
 
 
-def take_simplest(found: Sequence[ScoredKernel]) -> ScoredKernel:
+def fall_behind(found: Sequence[LearnedVectors]) -> bool:
+    """Whether the last two had more vectors than the best, and did far worse.
+
+    A narrower kernel has still more.
+    """
+    best = max(found, key=lambda one: one.criterion)
+    most, least = best.chosen.n_precisions, best.criterion - vector_prices.HOPELESS
+    worse = (one.chosen.n_precisions > most and one.criterion < least for one in found[-2:])
+    return len(found) > 1 and all(worse)
+
+
+def take_simplest(found: Sequence[LearnedVectors]) -> LearnedVectors:
     """Of those about as good as the best, the one of the fewest vectors, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]

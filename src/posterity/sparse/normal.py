@@ -17,9 +17,8 @@ import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.sparse import sequential
-from posterity.sparse.block_products import BlockProducts, NoiseModel, WorkingColumns
-from posterity.sparse.normal_targets import NormalTargets
+from posterity.sparse import sequential, vector_prices
+from posterity.sparse.normal_columns import BlockProducts, NoiseModel, NormalTargets, WorkingColumns
 from posterity.sparse.problem import COST, Chosen, Places, SparseProblem
 from posterity.sparse.sequential import KNOWN, LEARNED
 
@@ -125,11 +124,24 @@ class _NormalSearch:
         )
 
     def climb(self, point: SearchPoint, noise: NoiseModel, tol: float) -> SearchPoint:
-        """The end of the path."""
+        """The end of the path, or where there is no hope that its columns will be kept."""
         end = point
         for further in self.path(point, noise, tol):
             end = further
+            if self.is_hopeless(end, noise):
+                break
         return end
+
+    def is_hopeless(self, point: SearchPoint, noise: NoiseModel) -> bool:
+        """Whether columns that have to earn their cost fall far short of it.
+
+        Where rows tell nothing of each other nearly each becomes a vector, for a part of a nat.
+        """
+        m = len(point.columns)
+        if not (self.problem.must_earn and m):
+            return False
+        none = self.evaluate(point.columns.with_precisions(np.full(m, np.inf)), noise, 0)
+        return vector_prices.is_hopeless(point.value - none.value, m)
 
     def path(self, point: SearchPoint, noise: NoiseModel, tol: float) -> Iterator[SearchPoint]:
         """Better and better points, until no candidate gains more than tol."""
@@ -151,6 +163,9 @@ class _NormalSearch:
 
     def reheat(self, point: SearchPoint, limit: int, tol: float) -> SearchPoint:
         """Climb in smaller noise, learn the noise again, as long as that leads higher."""
+        learned = NoiseModel.for_learning(len(self.targets.unit))
+        if self.is_hopeless(point, learned):
+            return point
         best, cooler = self._climb_from_cold(point, tol) if limit else point, 0
         for _ in range(limit):
             expensive = len(best.columns) * len(self.targets.unit) > _EXPENSIVE
@@ -159,7 +174,7 @@ class _NormalSearch:
             again = self._climb_through_noise(
                 best, _COOLER[cooler] * self._learned_noise(best), tol
             )
-            if again.value > best.value + _WORTHWHILE:
+            if again.value > best.value + _WORTHWHILE and not self.is_hopeless(again, learned):
                 best, cooler = again, 0
             else:
                 best, cooler = replace(best, n_iter=again.n_iter), cooler + 1

@@ -7,16 +7,18 @@ precision.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import designs, linalg
+from posterity import designs, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
+from posterity.page_forms import Form
 from posterity.sparse.problem import Chosen
 
 
@@ -124,6 +126,26 @@ class SparsePosterior:
     def contrasts(self) -> Array:
         """What makes C latent values of J contrasts, (C, J)."""
         return self.fit.problem.targets.Q
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes covariances of latent values."""
+        if not (len(self.scale) or self.offset):
+            raise page_forms.NoFormError(
+                "The model has no columns and no offset, so its prediction is constant."
+            )
+        return {
+            "center": self.center.tolist(),
+            "scale": self.scale.tolist(),
+            "directions": None,
+            "ones": self.offset,
+            **page_forms.find_form(self.fit),
+            "outside": 0.0,
+        }
+
+    def page_regression(self, columns: Form, coef: Array, intercept: Any, noise: Any) -> Form:
+        """Return the form of a regression on columns with these weights and normal noise."""
+        latent = page_forms.form_weights(coef, intercept, self.page_form())
+        return page_forms.form_linear(columns, latent, page_forms.form_normal_noise(noise))
 
     @property
     def _shift(self) -> Array:

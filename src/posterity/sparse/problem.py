@@ -45,6 +45,7 @@ class SparseProblem:
     tol: float = 1e-2  # nats that a step must gain
     max_iter: int = 1000  # passes over all columns
     own_columns: bool = False  # each of several classes chooses its own
+    must_earn: bool = False  # none is kept where all together earn less than they cost
 
     def coarsely(self) -> SparseProblem:
         """The same where models are only compared."""

@@ -9,18 +9,28 @@ from typing import Any, Self
 
 import numpy as np
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
+from posterity import (
+    arrays,
+    designs,
+    distributions,
+    kernels,
+    likelihoods,
+    models,
+    page_forms,
+    sparse,
+)
 from posterity.constructors import declare_parameters
 from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.linear.weight_classifier import SHARING, check_choice
-from posterity.models import ModelCard, classes
+from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
     LATENT_VALUES,
     Classifier,
     encode_classes,
 )
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,
@@ -72,10 +82,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         Give the model at each query one more column, the kernel about the query, so that far from
         the rows the latent value is as uncertain as the prior. Keeps all rows, and a prediction
         costs as much as there are rows.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        Vectors are added, re-estimated and deleted one at a time, beginning with none; or, once
-        the kernel is found in this way, by the textbook's alternation, beginning with all rows, of
-        which there may be a few thousand.
     max_iter : int, default=1000
         Passes over the rows.
     random_state : int, Generator or None, default=None
@@ -151,6 +157,24 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         inference="variational or Laplace, precisions and kernel by evidence",
         advice="a smooth decision boundary that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                180,
+                "N^2 + N m^2, m rows kept",
+                {"kernel": kernels.RBF().fixed()},
+                inference="variational or Laplace, precisions by evidence",
+                usual_rows=2e3,
+                most_rows=5 * MOST_KERNEL_ROWS,
+            ),
+            Member(
+                "vectors-learned",
+                190,
+                "N^2 + N m^2 a kernel tried",
+                advice="the same, where the width of the kernel matters",
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -213,7 +237,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         engine: KernelEngine | ColumnEngine = KernelEngine(
             training.rows, outputs, problem, rng, pool.centres
         )
-        if len(self.classes_) == 2 and self.algorithm != "alternating":
+        if len(self.classes_) == 2:
             # As rows on workers are asked, so that both find the same vectors.
             design = sparse.make_kernel_design(kernel, pool.centres, training.rows)
             engine = ColumnEngine(design, outputs, problem)
@@ -258,10 +282,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
                 f"y holds {len(self.classes_)} classes; a choice of vectors for more than two "
                 "needs all rows in memory: pass arrays, a sample of the rows for example."
             )
-        if self.algorithm == "alternating":
-            raise ValueError(
-                "algorithm='alternating' needs all rows in memory; use 'sequential' for Dask."
-            )
 
     def _targets(self, codes: Any, weights: Any) -> RowTargets:
         return RowTargets.from_observations(
@@ -277,6 +297,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
             self.fit_intercept,
             max_iter=self.max_iter,
             own_columns=check_choice(self.vectors, "vectors", SHARING) == "per_class",
+            must_earn=True,
         )
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
@@ -292,5 +313,14 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     @models.answer_lazily(LATENT_VALUES)
     def predict_latent(self, X: Any) -> distributions.Normal:
         """The latent function at each row: of the second class, (n,), or of each of C, (n, C)."""
-        queries = self._check_queries(X)
-        return classes.latent_normal(self._fitted.latent(queries))
+        return classes.latent_normal(self._get_fit().latent(self._check_queries(X)))
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return page_forms.form_average(self.posterior_, self._page_part)
+
+    def _page_part(self, part: Any) -> Form:
+        """Return the form of one of the posteriors that are averaged."""
+        coef, intercept = part.original_units()
+        latent = page_forms.form_weights(coef.T, intercept, page_forms.find_form(part))
+        return page_forms.form_linear(self._page_columns(), latent, classes.form_classes(self))

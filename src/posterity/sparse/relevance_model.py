@@ -12,26 +12,27 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, designs, kernels, optimize, priors, validation
+from posterity import arrays, callers, designs, kernels, optimize, page_forms, priors, validation
 from posterity.arrays import namespace
 from posterity.constructors import declare_parameters, field
 from posterity.models import kernel_model, streamed_rows
 from posterity.models.fitted import FittedAttribute, is_fitted, report_kernel_bounds
 from posterity.models.kernel_model import KernelFrame, KernelModel
 from posterity.models.training import Training
+from posterity.page_forms import Form
 from posterity.sparse import (
     Chosen,
     Engine,
     KernelEngine,
+    LearnedVectors,
     Outputs,
     SparseProblem,
     candidate_rows,
-    choose_vectors,
+    kernel_search,
 )
 from posterity.sparse.candidate_rows import CandidatePool
+from posterity.sparse.default_kernel import learn_default_kernel
 from posterity.sparse.vector_fit import FoundVectors, VectorFit
-
-ALGORITHMS = ("sequential", "alternating")
 
 
 @declare_parameters
@@ -43,7 +44,6 @@ class RelevanceModel(KernelModel):
     fit_intercept: bool = True
     max_vectors: int | None = None
     query_column: bool = False
-    algorithm: str = "sequential"
     max_iter: int = 1000
     random_state: Any = None
     device: str | None = None
@@ -67,9 +67,9 @@ class RelevanceModel(KernelModel):
 
     def _check_prior(self) -> priors.Sparse:
         """The prior of the weights, once all choices were found valid."""
-        check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         if self.max_vectors is not None:
-            _check_budget(self.max_vectors, self.algorithm)
+            validation.check_count(self.max_vectors, "max_vectors")
         return priors.Sparse(self.degrees_of_freedom)
 
     def _build_frame(self, training: Training) -> KernelFrame:
@@ -77,21 +77,13 @@ class RelevanceModel(KernelModel):
         given = None if self.kernel is None else self._bind_kernel()
         return KernelFrame.for_kernel(given, training.rows, training.weights)
 
-    @property
-    def _limits(self) -> dict[str, Any]:
-        """How vectors are chosen, and how many at most."""
-        return {
-            "max_vectors": self.max_vectors,
-            "alternating": self.algorithm == "alternating",
-        }
-
     def _find_among_rows(
         self, training: Training, outputs: Outputs, problem: SparseProblem
     ) -> FoundVectors:
         """Learn the kernel, and choose vectors among all rows."""
         frame, rng = self._build_frame(training), arrays.generator(self.random_state)
         engine = KernelEngine(frame.rows, outputs, problem, rng)
-        learned = choose_vectors(engine, frame.given_kernel, rng=rng, **self._limits)
+        learned = self._limit(engine, _learn_kernel(engine, frame.given_kernel, rng))
         places, bounds = learned.chosen.places, report_kernel_bounds(learned, learned.kernel)
         numbers = _number_first_equal(training, places)
         order = np.argsort(numbers, kind="stable")
@@ -115,7 +107,7 @@ class RelevanceModel(KernelModel):
         training = self._arrange_rows(pool.sample)
         frame, outputs = self._build_frame(training), make_outputs(training)
         engine = KernelEngine(frame.rows, outputs, problem, rng, frame.transform_rows(pool.centres))
-        learned = choose_vectors(engine, frame.given_kernel, rng=rng)
+        learned = _learn_kernel(engine, frame.given_kernel, rng)
         kernel = frame.restore_kernel_units(learned.kernel)
         return kernel, report_kernel_bounds(learned, learned.kernel)
 
@@ -127,12 +119,17 @@ class RelevanceModel(KernelModel):
         pool: CandidatePool,
     ) -> FoundVectors:
         """Choose vectors of a kernel that is known among candidates."""
-        learned = choose_vectors(engine, kernel, **self._limits)
+        learned = self._limit(engine, kernel_search.fit_given_kernel(engine, kernel))
         places = learned.chosen.places
         order = np.argsort(pool.numbers[places], kind="stable")
         numbers = pool.numbers[places[order]]
         rows = kernels.rows.select_rows(pool.centres, places[order])
         return FoundVectors(kernel, at_bounds, learned, numbers, rows, order)
+
+    def _limit(self, engine: Engine, learned: LearnedVectors) -> LearnedVectors:
+        """No more vectors than a prediction may cost."""
+        most = self.max_vectors
+        return learned if most is None else kernel_search.limit_vectors(engine, learned, most)
 
     def _arrange_rows(self, training: Training, *, counts_copies: bool = True) -> Training:
         """Equal rows made one, where the kernel does not tell them apart, in an order of their own.
@@ -199,11 +196,32 @@ class RelevanceModel(KernelModel):
 
     def _check_queries(self, X: Any) -> Any:
         """Checked rows, where the vectors are."""
+        return self._check_rows(X, beside=self._get_fit().relevance_vectors)
+
+    def _get_fit(self) -> VectorFit:
         check_is_fitted(self)
-        return self._check_rows(X, beside=self.relevance_vectors_)
+        return self._fitted
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
+
+    def _page_columns(self) -> Form:
+        """Return the form of the kernel columns; raise where each query is fitted separately."""
+        if self.query_column:
+            raise page_forms.NoFormError("With query_column=True every query is fitted separately.")
+        return self.kernel_.form_columns(self.relevance_vectors_)
+
+
+def _learn_kernel(
+    engine: KernelEngine, kernel: kernels.Kernel | None, rng: np.random.Generator
+) -> LearnedVectors:
+    """The vectors of a kernel, and the kernel; without one, of an RBF of columns of unit variance.
+
+    The generator draws the rows on which kernels are compared.
+    """
+    if kernel is None:
+        return learn_default_kernel(engine, rng=rng)
+    return kernel_search.learn_kernel(engine, kernel, rng=rng)
 
 
 def arrange_rows(training: Training) -> Training:
@@ -226,13 +244,6 @@ def arrange_rows(training: Training) -> Training:
     )
 
 
-def check_algorithm(algorithm: str, max_iter: int) -> None:
-    """Refuse an unknown way to the columns, or no steps along it."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm={algorithm!r} must be one of {ALGORITHMS}.")
-    validation.check_count(max_iter, "max_iter")
-
-
 def report_choice(chosen: Chosen, kind: str, max_iter: int) -> tuple[int, str]:
     """How many passes the search took and why it ended; warns where that is not at a maximum."""
     if not chosen.converged:
@@ -242,12 +253,6 @@ def report_choice(chosen: Chosen, kind: str, max_iter: int) -> tuple[int, str]:
     elif not len(chosen.places):
         return max(1, chosen.n_iter), f"no {kind} raises the evidence, and none is kept"
     return max(1, chosen.n_iter), chosen.stop_reason
-
-
-def _check_budget(max_vectors: Any, algorithm: str) -> None:
-    validation.check_count(max_vectors, "max_vectors")
-    if algorithm != "sequential":
-        raise ValueError("max_vectors is for algorithm='sequential', which adds vectors.")
 
 
 def _number_first_equal(training: Training, places: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -7,11 +7,21 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from posterity import arrays, designs, distributions, kernels, likelihoods, models, sparse
+from posterity import (
+    arrays,
+    designs,
+    distributions,
+    kernels,
+    likelihoods,
+    models,
+    page_forms,
+    sparse,
+)
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
-from posterity.models import FittedAttribute, ModelCard
+from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     KernelEngine,
@@ -53,11 +63,8 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
     query_column : bool, default=False
         Give each query a kernel function of its own, by which the model doubts far from all rows,
         which are then kept. See the notes.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        From no vector on, by the steps that raise the evidence most; or, at the kernel found so,
-        from all rows on, as in the textbook.
     max_iter : int, default=1000
-        Passes over all rows, or alternations, at most, for each kernel.
+        Passes over all rows at most, for each kernel.
     random_state : int, Generator or None, default=None
         Of the rows on which a kernel is learned where there are more than 500, and of the order in
         which rows are read where their kernel matrix does not fit in memory.
@@ -139,6 +146,15 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         inference="closed form or Laplace, precisions and kernel by evidence",
         advice="a smooth function that must predict fast from a small file",
         page="sparse",
+        candidates=(
+            Member(
+                "vectors",
+                290,
+                "N^2 + N m^2, m rows kept",
+                usual_rows=1e3,
+                most_rows=MOST_KERNEL_ROWS,
+            ),
+        ),
     )
 
     noise_variance_ = FittedAttribute()
@@ -318,17 +334,17 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         exposure : float or array-like of shape (n,), optional
             Exposure of each new count. None: one, so that counts are rates.
         """
-        return self._fitted.predict_dist(self._check_queries(X), noise_variance, exposure)
+        return self._get_fit().predict_dist(self._check_queries(X), noise_variance, exposure)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: Any) -> distributions.Univariate:
         """The latent function at each row; without a likelihood, the noise-free one."""
-        return self._fitted.predict_latent(self._check_queries(X))
+        return self._get_fit().predict_latent(self._check_queries(X))
 
     @models.refuse_partitions
     def predict_cov(self, X: Any) -> Array:
         """Covariance of the targets between rows, noise on the diagonal: (n, n) or (K, n, n)."""
-        return self._answer_like(X, self._fitted.predict_cov(self._check_queries(X)))
+        return self._answer_like(X, self._get_fit().predict_cov(self._check_queries(X)))
 
     @models.refuse_partitions
     def sample_functions(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -341,8 +357,13 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         rows, rng = self._check_queries(X), arrays.generator(random_state)
         return self._fitted.sample_functions(rows, n_samples, rng)
 
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        given = self._page_columns(), self.dual_coef_, self.intercept_, self.noise_variance_
+        return page_forms.find_form(self.posterior_, *given, method="page_regression")
+
     def _predict_mean(self, X: Any) -> Array:
-        return self._answer_like(X, self._fitted.predict_mean(self._check_queries(X)))
+        return self._answer_like(X, self._get_fit().predict_mean(self._check_queries(X)))
 
     def _predict_mean_and_std(self, X: Any) -> Any:
         return tuple(self._answer_like(X, values) for values in super()._predict_mean_and_std(X))
@@ -360,7 +381,9 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         return models.check_variance(self.noise_variance, "noise_variance")
 
     def _problem(self, tol: float = 1e-2) -> SparseProblem:
-        return SparseProblem(self._check_prior(), self.fit_intercept, tol, self.max_iter)
+        return SparseProblem(
+            self._check_prior(), self.fit_intercept, tol, self.max_iter, must_earn=True
+        )
 
     @property
     def _target_shape(self) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from posterity import (
     copies,
     designs,
     distributions,
+    features,
     likelihoods,
     models,
     priors,
@@ -24,14 +25,14 @@ from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.weights import count_targets
 from posterity.linear.predictions import PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
-from posterity.models import ModelCard
+from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
-    choose_columns,
     sparse_noise,
 )
 from posterity.sparse.sparse_noise import EqualVarianceRows, SparseNoise
@@ -57,11 +58,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an intercept, with a unit-information prior about the mean of the targets.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        "sequential": from no column on, whichever step raises the evidence most. "alternating":
-        from all columns on, as in the textbook; slower, and it ends where it ends.
     max_iter : int, default=1000
-        Looks at all columns, or alternations, at most.
+        Looks at all columns at most.
     likelihood : Likelihood, optional
         How targets scatter about the linear function: a value of :mod:`posterity.likelihoods`, such
         as ``Poisson()`` for counts or ``StudentT()`` for outliers, with one output. Its parameters
@@ -99,7 +97,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     features_ : transformer or None
         The fitted features.
     n_iter_ : int
-        Looks at all columns, or alternations.
+        Looks at all columns.
     stop_reason_ : str
         Why the search ended.
 
@@ -127,7 +125,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     degrees_of_freedom: float = 0.0
     noise_variance: float | None = None
-    algorithm: str = "sequential"
     max_iter: int = 1000
     likelihood: Any = None
     inference: str = "auto"
@@ -139,6 +136,21 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         inference="closed form or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(
+            Member("sparse", 50, "N D m, m columns kept", usual_rows=1e6, on_dask=True),
+            Member(
+                "sparse-quadratic",
+                100,
+                "N D^2 m, m products kept",
+                {"features": features.Polynomial(2)},
+                feature_space="squares and products, few kept",
+                advice="some columns interact, and you want to know which",
+                usual_rows=1e5,
+                usual_columns=40,
+                most_columns=MOST_PAIR_COLUMNS,
+                on_dask=True,
+            ),
+        ),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)
@@ -173,7 +185,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         if self.likelihood is None:
             models.require_counts(None, exposure)
             return super().fit(X, y, sample_weight, noise_variance)
-        sparse.check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         source = models.find_streamed_source(X, y, sample_weight)
         if source is not None:
             models.refuse_exposure(exposure)
@@ -219,22 +231,15 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         prior = priors.Sparse(self.degrees_of_freedom, among=M)
         problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
         outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
-        columns = design.rows(0, design.n_rows) if design.in_memory else design
-        chosen, fit = choose_columns(
-            ColumnEngine(columns, outputs, problem), alternating=self.algorithm == "alternating"
-        )
-        assert fit is not None  # of a likelihood
-        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        order = np.argsort(chosen.places)
         nearest = sparse_noise.wants_nearest(self, likelihood)
-        found = SparsePosterior.from_fit(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
-        )
+        engine = ColumnEngine.from_design(design, outputs, problem)
+        chosen, found = engine.choose_columns(nearest=nearest)
+        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
         self._single_output, self._known_noise, self._statistics = True, False, None
-        self.relevance_, self.precision_ = chosen.places[order], found.precision
+        self.relevance_, self.precision_ = chosen.places, found.precision
         self._n_columns, self.log_evidence_ = M, found.log_evidence
         self.posterior_, self.noise_variance_ = found.without_rows(), None
-        self.likelihood_ = fit.problem.targets.likelihood
+        self.likelihood_ = found.fit.problem.targets.likelihood
         self._publish(*found.original_units())
         return self
 
@@ -290,6 +295,13 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             )
         return super().predict_cov(X)
 
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]
+
     predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
 
     def _predict_mean(self, X: ArrayLike) -> Array:
@@ -308,7 +320,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         return rows
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
-        sparse.check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         averages = check_hyperparameters(self.hyperparameters)
         rows = EqualVarianceRows.from_statistics(statistics, centred=self.fit_intercept)
         noise = SparseNoise.from_variance(
@@ -320,7 +332,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         prior = priors.Sparse(self.degrees_of_freedom, among=statistics.n_features)
         problem = SparseProblem(prior, self.fit_intercept, sparse_noise.TOL, self.max_iter)
         engine = ColumnEngine(rows.Z, noise.outputs(rows.Y, rows.weights), problem)
-        found, _ = choose_columns(engine, alternating=self.algorithm == "alternating")
+        found, _ = engine.select()
         chosen = found.reorder(np.argsort(found.places))
         self.relevance_, self.precision_ = chosen.places, chosen.precision
         self._n_columns = statistics.n_features

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import designs, priors, sparse
+from posterity import designs, priors, sparse, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.weights import RowTargets
 from posterity.linear.weight_classifier import SHARING, StreamedClassifier, check_choice
-from posterity.models import ModelCard, classes
+from posterity.models import Member, ModelCard, classes
+from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
     SparsePosterior,
     SparseProblem,
-    choose_columns,
 )
 
 
@@ -50,9 +50,6 @@ class SparseLogisticRegression(StreamedClassifier):
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
-    algorithm : {"sequential", "alternating"}, default="sequential"
-        Columns are added, re-estimated and deleted one at a time, beginning with none; or the
-        textbook's alternation, beginning with all of them, which is slower.
     max_iter : int, default=1000
         Passes over the columns.
     inference : {"auto", "laplace"}, default="auto"
@@ -101,7 +98,6 @@ class SparseLogisticRegression(StreamedClassifier):
     degrees_of_freedom: float = 0.0
     columns: str = "shared"
     averaging: str = "exact"
-    algorithm: str = "sequential"
     max_iter: int = 1000
     inference: str = "auto"
 
@@ -112,13 +108,14 @@ class SparseLogisticRegression(StreamedClassifier):
         inference="variational or Laplace, precisions by evidence",
         advice="few of many columns matter, and you want to know which",
         page="sparse",
+        candidates=(Member("sparse", 30, "N D m, m columns kept", usual_rows=1e5, on_dask=True),),
     )
 
     relevance_: NDArray[np.intp] = field(init=False)
     posterior_: SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        sparse.check_algorithm(self.algorithm, self.max_iter)
+        validation.check_count(self.max_iter, "max_iter")
         nearest = classes.wants_nearest(self.inference, self.averaging)
         per_class = check_choice(self.columns, "columns", SHARING) == "per_class"
         n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
@@ -131,18 +128,10 @@ class SparseLogisticRegression(StreamedClassifier):
         targets = RowTargets.from_observations(
             codes, weights, self._likelihood(), offset=self.fit_intercept
         )
-        columns = design.rows(0, design.n_rows) if design.in_memory else design
-        chosen, fit = choose_columns(
-            ColumnEngine(columns, LatentOutputs(targets), problem),
-            alternating=self.algorithm == "alternating",
-        )
-        assert fit is not None  # of classes
+        engine = ColumnEngine.from_design(design, LatentOutputs(targets), problem)
+        chosen, found = engine.choose_columns(nearest=nearest)
         self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        order = np.argsort(chosen.places)
-        self.relevance_ = chosen.places[order]
-        found = SparsePosterior.from_fit(
-            chosen, fit, order, offset=self.fit_intercept, nearest=nearest
-        )
+        self.relevance_ = chosen.places
         self._keep(found.without_rows(), design.n_columns)
 
     def _keep(self, found: SparsePosterior, n_columns: int) -> None:
@@ -162,3 +151,10 @@ class SparseLogisticRegression(StreamedClassifier):
         """Only the columns that are kept are looked at."""
         posterior: SparsePosterior = self.posterior_
         return posterior.latent(Z[:, self.relevance_])
+
+    def _page_columns(self) -> Form:
+        places = [int(place) for place in self.relevance_]
+        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
+
+    def _page_coef(self) -> Array:
+        return super()._page_coef()[:, self.relevance_]

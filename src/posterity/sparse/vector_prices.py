@@ -16,22 +16,28 @@ from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
-from posterity.sparse.problem import COST, Chosen
+from posterity.sparse.problem import COST
 
 NOISE_EARNS = 1.0
 """Nats, and more, that a vector of its own earns a row, where rows share nothing."""
 
+HOPELESS = 10.0
+"""Nats below the best, at two widths in a row, or below no vectors: no further."""
+
 _BEYOND_DOUBT = 10.0  # nats, by which vectors together are better than none
 
 
-def surplus(chosen: Chosen, none: Chosen) -> float:
-    """Nats that vectors earn beyond what their precisions cost.
+def surplus(gained: float, m: int) -> float:
+    """Nats that m vectors, which gained so many over none, earn beyond what precisions cost.
 
     They have to earn no more than would be beyond doubt, nor than noise does.
     """
-    m = chosen.n_precisions
-    least = min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m))
-    return chosen.value - none.value - least
+    return gained - min(COST * m, max(_BEYOND_DOUBT, NOISE_EARNS * m))
+
+
+def is_hopeless(gained: float, m: int) -> bool:
+    """Whether m vectors fall short by far of what they have to earn, so that none will be kept."""
+    return surplus(gained, m) < -HOPELESS
 
 
 def price_vectors(fit: LaplaceFit, m: int) -> float:

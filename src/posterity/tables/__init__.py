@@ -1,26 +1,25 @@
 """Read and write tables, infer column types and encode columns as numbers."""
 
-from posterity.tables.answers import append_predictions
+from posterity.tables.answers import TrainingRange, append_predictions
 from posterity.tables.boxes import LabelledImage, read_boxes
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder, accepts_missing
-from posterity.tables.exposures import RateRegressor, strip_exposure, takes_exposure
-from posterity.tables.fitting import Profile
+from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
 from posterity.tables.frames import append_targets, as_frame
 from posterity.tables.inferring import infer
-from posterity.tables.level_means import LevelMeansPart
-from posterity.tables.partitioned import PartitionedSource, open_partitions
+from posterity.tables.label_parts import LevelMeansPart, TextPart
+from posterity.tables.partitioned import PartitionedSource, assign_folds, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
-from posterity.tables.roles import GroupPart, fit_with_groups
-from posterity.tables.sampling import Sample
+from posterity.tables.roles import (
+    GroupPart,
+    RateRegressor,
+    fit_with_groups,
+    strip_exposure,
+    takes_exposure,
+)
 from posterity.tables.saying import describe_schema
-from posterity.tables.sources import Source, open_source, read
-from posterity.tables.spread_answers import write_predictions
-from posterity.tables.spread_rows import SpreadRows
-from posterity.tables.spread_targets import assign_folds
+from posterity.tables.sources import Sample, Source, open_source, read
+from posterity.tables.spread_rows import SpreadRows, write_predictions
 from posterity.tables.table_model import TableModel
-from posterity.tables.text_parts import TextPart
-from posterity.tables.unusual import TrainingRange
 from posterity.tables.writing import write_batches
 
 __all__ = [

@@ -1,7 +1,11 @@
 """The schema of a table: input columns, target, dropped columns; and table errors."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 Kind: TypeAlias = Literal["number", "category", "date", "text"]
 Task: TypeAlias = Literal["regression", "classification"]
@@ -30,7 +34,7 @@ class CellError(TableError):
     column : str
         Column name.
     trouble : str
-        What is wrong and how to fix it.
+        The fault of the cell, and its remedy.
 
     Examples
     --------
@@ -52,6 +56,28 @@ class CellError(TableError):
         return CellError(self.row + n_rows, self.column, self.trouble)
 
 
+def refuse_cells(odd: NDArray[np.bool_], name: str, explain: Callable[[int], str]) -> None:
+    """Raise CellError for the first odd cell of a column, if there is one.
+
+    ``explain`` returns the fault of the cell in a row, counted from 0, and its remedy.
+    """
+    if odd.any():
+        row = int(odd.argmax())
+        raise CellError(row + 1, name, explain(row))
+
+
+def list_names(names: Sequence[str], most: int = 5) -> str:
+    """List names in a sentence, at most so many.
+
+    Examples
+    --------
+    >>> list_names(["a", "b", "c", "d"], most=2)
+    'a, b and 2 more'
+    """
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 @dataclass(frozen=True)
 class Column:
     """An input column of a table.
@@ -61,7 +87,7 @@ class Column:
     name : str
         Column name in the file.
     kind : "number", "category", "date" or "text"
-        How the values are read.
+        Kind of the values.
     n_missing : int
         Number of missing values in the rows used for inference of types.
     n_distinct : int
@@ -142,7 +168,7 @@ class Schema:
     notes : tuple of str
         Warnings for the user, such as a copy of the target or an identifier.
     outcome : Column or None
-        How the target is parsed; None for plain numbers and plain class labels.
+        Format of the target; None for plain numbers and plain class labels.
     classes : tuple of str
         Class labels in order; if empty, the labels of the fitted rows are used.
     time : str or None

@@ -2,7 +2,6 @@
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.tables import texts
@@ -36,7 +35,9 @@ WORDS = {
 }
 _MIXED = ("iso", "dmy", "mdy", "d mon y", "mon d y")  # formats that may stand in one column
 _COVERED = 0.9  # fraction of a sample that they must cover
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_NAMES = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTHS = {name: str(number) for number, name in enumerate(_NAMES, 1)}
+_GROUPS = ("y", "m", "d", "name", "H", "M", "S", "half", "zone")
 _FEW = 0.5  # fraction of distinct texts below which each is parsed once
 _MANY = 20  # number of values from which one unreadable cell is treated as a typo
 _HALF_PAST = 69  # two-digit years from here on are 19xx, as in POSIX
@@ -62,9 +63,9 @@ def parse_days(cells: pl.Series, style: str = "iso") -> ParsedNumbers:
     written = texts.strip_whitespace(cells)
     distinct = written.unique()
     if len(distinct) > _FEW * len(written):
-        return _parse_texts(written, style)
+        return _parse_texts(written, style or "iso")
     # Dates repeat: parse each distinct one once.
-    read = _parse_texts(distinct, style)
+    read = _parse_texts(distinct, style or "iso")
     places = pl.DataFrame({"text": written}).join(
         pl.DataFrame({"text": distinct, "place": np.arange(len(distinct))}),
         on="text",
@@ -76,11 +77,15 @@ def parse_days(cells: pl.Series, style: str = "iso") -> ParsedNumbers:
 
 
 def _parse_texts(written: pl.Series, style: str) -> ParsedNumbers:
-    found = written.str.extract_groups(PATTERNS[style or "iso"]).struct.unnest()
-    values = _compute_days(found, len(written)) + _compute_time(found, len(written))
-    unread = np.isnan(values) & written.is_not_null().to_numpy()
-    missing = texts.denotes_missing(written).fill_null(False).to_numpy()
-    return ParsedNumbers(values, unread & ~missing)
+    found = written.str.extract_groups(PATTERNS[style]).struct.unnest()
+    absent = [pl.lit(None, pl.String).alias(name) for name in _GROUPS if name not in found.columns]
+    is_clock = style == "clock"
+    start, hour = (pl.lit(0.0), "H") if is_clock else (_compute_days(), pl.col("H").fill_null("0"))
+    read = found.with_columns(absent).with_columns(hour, days=start)
+    parts = read.select("days", seconds=_compute_seconds())
+    days = parts["days"].to_numpy() + parts["seconds"].to_numpy() / 86_400.0
+    missing = written.is_null() | texts.denotes_missing(written).fill_null(False)
+    return ParsedNumbers(days, np.isnan(days) & ~missing.to_numpy())
 
 
 def _parse_several(cells: pl.Series, styles: list[str]) -> ParsedNumbers:
@@ -216,72 +221,26 @@ def _parse_compact_numbers(cells: pl.Series) -> ParsedNumbers:
     return parse_days(cells.cast(pl.Int64, strict=False).cast(pl.String), "compact")
 
 
-def _extract_group(found: pl.DataFrame, name: str, n: int, default: float) -> Array:
-    """Return a regex group as numbers, with a default where it did not match."""
-    if name not in found.columns:
-        return np.full(n, default)
-    column = found[name].str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
-    return column.fill_null(default).to_numpy()
+def _compute_days() -> pl.Expr:
+    """Return days since 1970-01-01 without the time; null for invalid dates."""
+    year = pl.col("y")
+    century = pl.when(year.cast(pl.Int32) >= _HALF_PAST).then(pl.lit("19")).otherwise(pl.lit("20"))
+    full = pl.when(year.str.len_chars() == 2).then(pl.concat_str(century, year)).otherwise(year)
+    named = pl.col("name").str.to_lowercase().str.head(3).replace_strict(_MONTHS, default=None)
+    month, day = pl.coalesce("m", named), pl.col("d").fill_null("1")
+    date = pl.concat_str(full, month, day, separator="-").str.to_date("%Y-%m-%d", strict=False)
+    return date.cast(pl.Int32).cast(pl.Float64)
 
 
-def _compute_days(found: pl.DataFrame, n: int) -> Array:
-    """Return days since 1970-01-01 without the time; nan for invalid dates."""
-    if "y" not in found.columns:
-        return np.zeros(n)
-    y, m, d = _parse_year(found, n), _parse_month(found, n), _extract_group(found, "d", n, 1.0)
-    possible = ~np.isnan(y) & (m >= 1) & (m <= 12) & (d >= 1)
-    Y, M, D = (np.where(possible, part, 1).astype(np.int64) for part in (y, m, d))
-    month = (Y - 1970).astype("M8[Y]").astype("M8[M]") + (M - 1).astype("m8[M]")
-    day = month.astype("M8[D]") + (D - 1).astype("m8[D]")
-    possible &= day.astype("M8[M]") == month
-    return np.where(possible, day.astype(np.int64), np.nan)
-
-
-def _parse_year(found: pl.DataFrame, n: int) -> Array:
-    y = _extract_group(found, "y", n, np.nan)
-    short = found["y"].str.len_chars().fill_null(4).to_numpy() == 2
-    return y + np.where(short, np.where(y >= _HALF_PAST, 1900.0, 2000.0), 0.0)
-
-
-def _parse_month(found: pl.DataFrame, n: int) -> Array:
-    if "name" not in found.columns:
-        return _extract_group(found, "m", n, np.nan)
-    first = found["name"].str.to_lowercase().str.slice(0, 3)
-    return first.replace_strict(
-        _MONTHS, [float(m) for m in range(1, 13)], default=None, return_dtype=pl.Float64
-    ).to_numpy()
-
-
-def _compute_time(found: pl.DataFrame, n: int) -> Array:
-    """Return the time as a fraction of a day, in UTC where a zone is given."""
-    if "H" not in found.columns:
-        return np.zeros(n)
-    hour_default = 0.0 if "y" in found.columns else np.nan
-    H, M, S = (
-        _extract_group(found, "H", n, hour_default),
-        _extract_group(found, "M", n, 0),
-        _extract_group(found, "S", n, 0),
-    )
-    possible = (H <= 24) & (M < 60) & (S < 61)
-    hours = np.where(_is_pm(found, n), H % 12 + 12, np.where(_is_am(found, n), H % 12, H))
-    seconds = 3600.0 * hours + 60.0 * M + S - _parse_utc_offset(found, n)
-    return np.where(possible, seconds / 86_400.0, np.nan)
-
-
-def _is_pm(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
-    return (found["half"].str.to_lowercase() == "pm").fill_null(False).to_numpy()
-
-
-def _is_am(found: pl.DataFrame, n: int) -> NDArray[np.bool_]:
-    return (found["half"].str.to_lowercase() == "am").fill_null(False).to_numpy()
-
-
-def _parse_utc_offset(found: pl.DataFrame, n: int) -> Array:
-    """Return the UTC offset in seconds."""
-    if "zone" not in found.columns:
-        return np.zeros(n)
-    digits = found["zone"].str.replace(":", "", literal=True)
-    hours, minutes = (digits.str.slice(at, 2).cast(pl.Float64) for at in (1, 3))
-    behind = (digits.str.slice(0, 1) == "-").fill_null(False).to_numpy()
-    size = (3600.0 * hours + 60.0 * minutes).fill_null(0.0).to_numpy()
-    return np.where(behind, -size, size)
+def _compute_seconds() -> pl.Expr:
+    """Return the time in seconds of the day, in UTC where a zone is given; null if invalid."""
+    S = pl.col("S").str.replace(",", ".", literal=True)
+    H, M, S = (part.cast(pl.Float64) for part in (pl.col("H"), pl.col("M"), S))
+    M, S, half = M.fill_null(0.0), S.fill_null(0.0), pl.col("half").str.to_lowercase()
+    hours = pl.when(half == "pm").then(H % 12 + 12).when(half == "am").then(H % 12).otherwise(H)
+    zone = pl.col("zone").str.replace(":", "", literal=True)
+    behind, minutes = (zone.str.slice(at, 2).cast(pl.Float64) for at in (1, 3))
+    size = 3600.0 * behind + 60.0 * minutes
+    offset = pl.when(zone.str.starts_with("-")).then(-size).otherwise(size).fill_null(0.0)
+    seconds = 3600.0 * hours + 60.0 * M + S - offset
+    return pl.when((H <= 24) & (M < 60) & (S < 61)).then(seconds)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from posterity.tables import columns, guards, headers, preambles, records, sniffing, streams
+from posterity.tables import columns, headers, records, streams
 
 MAX_RECORD = 1 << 24  # bytes
 
@@ -35,11 +35,9 @@ class DelimitedReader:
     def _blocks(self) -> Iterator["_RecordBlock"]:
         """Yield blocks of whole records."""
         rest, line = b"", self.header.line
-        for piece in streams.join_pieces(
-            _skip_bytes(self.stream, self.header.offset), streams.PIECE
-        ):
+        for piece in _skip_bytes(self.stream, self.header.offset):
             text = rest + piece
-            sniffing.refuse_binary(text, self.stream.name, line)
+            streams.refuse_binary(text, self.stream.name, line)
             block = _RecordBlock(text, records.find_records(text, self.header.separator), line)
             if len(block.found):
                 yield block
@@ -72,7 +70,7 @@ class DelimitedReader:
         names, separator = self.header.names, self.header.separator
         # Prepend a header line: polars treats text that begins with x^ as a zlib archive.
         first = separator.join(map(str, range(len(names)))).encode()
-        with guards.convert_polars_errors(self.stream.name):
+        with streams.convert_polars_errors(self.stream.name):
             frame = pl.read_csv(b"%b\n%b" % (first, text), separator=separator, infer_schema=False)
         if frame.shape != (n_rows, len(names)):
             raise columns.TableError(
@@ -146,8 +144,8 @@ def _advise_on_cell_count(record: bytes, separator: str, *, too_few: bool) -> st
     if b'\\"' in record:
         return ': write a quote inside a quoted cell twice, "", not \\".'
     if too_few:
-        return f": separate empty cells with {preambles.name_separator(separator)} too."
-    return f": put cells that contain {preambles.name_separator(separator)} in quotes."
+        return f": separate empty cells with {headers.name_separator(separator)} too."
+    return f": put cells that contain {headers.name_separator(separator)} in quotes."
 
 
 def _format_strict_records(
@@ -172,7 +170,7 @@ def _format_strict_record(record: bytes, separator: str | None) -> bytes:
         if separator
         else record
     )
-    return plain if _is_utf8(plain) else headers.decode_text(plain).encode()
+    return plain if _is_utf8(plain) else streams.decode_text(plain).encode()
 
 
 def _is_utf8(text: bytes) -> bool:

@@ -98,17 +98,14 @@ def _count_titles(rows: list[list[Any]]) -> int:
     return n if typical > 1 and n <= _MOST_TITLES else 0
 
 
-def _take_names(rows: list[list[Any]]) -> tuple[tuple[str, ...], list[list[Any]], list[str]]:
+def _take_names(rows: list[list[Any]]) -> tuple[tuple[str, ...], list[list[Any]], headers.Notes]:
     """Return the column names, the rows below them, and notes."""
     if all(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in rows[0]):
         names = tuple(f"column_{i}" for i in range(1, len(rows[0]) + 1))
-        return names, rows, ["The first row contains only numbers, so the columns are numbered."]
+        return names, rows, ("The first row contains only numbers, so the columns are numbered.",)
     written = ["" if cell is None else " ".join(_format_cell(cell).split()) for cell in rows[0]]
     names = headers.make_names_unique(written)
-    changed = [new for old, new in zip(written, names, strict=True) if old != new]
-    listed = ", ".join(changed[:5]) + (" and others" if len(changed) > 5 else "")
-    notes = [f"Blank or repeated column names were changed: {listed}."] if changed else []
-    return names, rows[1:], notes
+    return names, rows[1:], headers.describe_renaming(written, names)
 
 
 def _make_series(name: str, cells: list[Any]) -> pl.Series:
@@ -137,5 +134,4 @@ def _format_cell(cell: Any) -> str:
 
 
 def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(map(repr, names[:5])) + more
+    return columns.list_names(list(map(repr, names)))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from posterity.tables import texts
-from posterity.tables.columns import TableError
+from posterity.tables.columns import TableError, list_names
 
 
 def as_frame(X: Any) -> pl.DataFrame:
@@ -79,12 +79,9 @@ def require_columns(frame: pl.DataFrame, names: Iterable[str]) -> None:
     """Raise an error if columns are missing, and suggest similar names."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        shown = ", ".join(repr(name) for name in absent[:5])
-        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         columns = "There is no column" if len(absent) == 1 else "There are no columns"
-        raise TableError(
-            f"{columns} {shown}{more} in the table. {_suggest_names(absent[0], frame)}"
-        )
+        shown = list_names(list(map(repr, absent)))
+        raise TableError(f"{columns} {shown} in the table. {_suggest_names(absent[0], frame)}")
 
 
 def _require_equal(column: pl.Series, targets: pl.Series) -> None:

@@ -1,28 +1,28 @@
 """Infer the schema of a table from its values: task, inputs and excluded columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from posterity.tables import exposures, frames, looking, saying, suspecting, targets
+from posterity.tables import frames, looking, saying, suspecting, targets
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.labels import sort_labels
 from posterity.tables.looking import ParsedColumn
-from posterity.tables.roles import GROUPS, Roles
+from posterity.tables.roles import EXPOSURE, GROUPS, Roles, infer_exposure
+from posterity.tables.spelling import sort_labels
 
 
 @dataclass(frozen=True)
 class _ColumnOptions:
     """Column names in the arguments of the user."""
 
+    roles: Roles
     kinds: dict[str, Kind]
     drop: frozenset[str]
     keep: frozenset[str]
-    roles: Roles
-    exact: frozenset[str] = frozenset()
-    missing: tuple[str, ...] = ()
+    exact: frozenset[str]
+    missing: tuple[str, ...]
 
 
 @dataclass
@@ -105,8 +105,20 @@ def infer(
     roles = Roles(
         time, (groups,) if isinstance(groups, str) else tuple(groups or ()), tuple(blocks), exposure
     )
-    wishes = _check_options(table, target, task, (number, category, date), drop, keep, roles)
-    wishes = _add_reading(table, wishes, exact, missing)
+    kinds: dict[Kind, Sequence[str]] = {"number": number, "category": category, "date": date}
+    _check_table(table, target, task)
+    _check_names(table, target, {**kinds, "drop": drop}, {"drop": drop, "keep": keep})
+    roles.check_columns(table, target, drop)
+    _refuse_strings({"exact": exact, "missing": missing})
+    frames.require_columns(table, exact)
+    wishes = _ColumnOptions(
+        roles,
+        {name: kind for kind, names in kinds.items() for name in names},
+        frozenset(drop),
+        frozenset((*keep, *roles.list_inputs())),
+        frozenset(exact),
+        tuple(missing),
+    )
     chosen, outcome, notes = targets.infer_target(
         table,
         target,
@@ -114,7 +126,7 @@ def infer(
         missing=wishes.missing,
         exact=target in wishes.exact,
     )
-    rate = exposures.infer_exposure(table[exposure], outcome, wishes.missing) if exposure else None
+    rate = infer_exposure(table[exposure], outcome, wishes.missing) if exposure else None
     found = _InferredColumns(notes=list(notes))
     for name in table.columns:
         if name != target:
@@ -150,16 +162,8 @@ def _require_numbers(task: Task | None, roles: Roles) -> Task | None:
     return "regression"
 
 
-def _check_options(
-    table: pl.DataFrame,
-    target: str,
-    task: Task | None,
-    kinds: tuple[Sequence[str], Sequence[str], Sequence[str]],
-    drop: Sequence[str],
-    keep: Sequence[str],
-    roles: Roles,
-) -> _ColumnOptions:
-    """Check the arguments of the user."""
+def _check_table(table: pl.DataFrame, target: str, task: Task | None) -> None:
+    """Refuse tasks that do not exist, and tables without rows or without the target."""
     if task not in (None, "regression", "classification"):
         raise ValueError(f"task must be 'regression', 'classification' or None, not {task!r}.")
     if table.height < 2:
@@ -168,40 +172,30 @@ def _check_options(
             f"The table has {n}; at least 2 are required, and many more for a useful model."
         )
     frames.require_columns(table, (target,))
-    words: tuple[Kind, ...] = ("number", "category", "date")
-    _refuse_twice([*kinds, drop], [*words, "drop"], target)
-    _refuse_twice([drop, keep], ["drop", "keep"], target)
-    frames.require_columns(table, [name for names in (*kinds, drop, keep) for name in names])
-    roles.check_columns(table, target, drop)
-    said = {name: word for word, names in zip(words, kinds, strict=True) for name in names}
-    return _ColumnOptions(said, frozenset(drop), frozenset((*keep, *roles.kept())), roles)
 
 
-def _add_reading(
-    table: pl.DataFrame, wishes: _ColumnOptions, exact: Sequence[str], missing: Sequence[str]
-) -> _ColumnOptions:
-    """Check the arguments that say how cells are read, and add them to the others."""
-    for word, names in (("exact", exact), ("missing", missing)):
-        if isinstance(names, str):
-            raise TypeError(f"{word} must be a sequence such as ({names!r},), not a string.")
-    frames.require_columns(table, exact)
-    return replace(wishes, exact=frozenset(exact), missing=tuple(missing))
-
-
-def _refuse_twice(lists: Iterable[Sequence[str]], words: Iterable[str], target: str) -> None:
-    seen: dict[str, str] = {}
-    for names, word in zip(lists, words, strict=True):
-        if isinstance(names, str):
-            raise TypeError(
-                f"{word} must be a sequence of names such as ({names!r},), not a string."
-            )
-        for name in names:
+def _check_names(table: pl.DataFrame, target: str, *exclusive: Mapping[Any, Sequence[str]]) -> None:
+    """Refuse columns in two lists that exclude each other, and those that do not exist."""
+    for lists in exclusive:
+        _refuse_strings(lists, " of names")
+        seen: dict[str, str] = {}
+        for word, name in ((word, name) for word, names in lists.items() for name in names):
             if name == target:
                 raise TableError(f"{name!r} is the target, so it cannot be in {word}.")
             if seen.setdefault(name, word) != word:
                 raise TableError(
                     f"Column {name!r} is in both {seen[name]} and {word}; list it once."
                 )
+    merged = {word: names for lists in exclusive for word, names in lists.items()}
+    frames.require_columns(table, [name for names in merged.values() for name in names])
+
+
+def _refuse_strings(lists: Mapping[Any, Sequence[str]], content: str = "") -> None:
+    for word, names in lists.items():
+        if isinstance(names, str):
+            raise TypeError(
+                f"{word} must be a sequence{content} such as ({names!r},), not a string."
+            )
 
 
 def _classify_column(
@@ -220,7 +214,7 @@ def _classify_column(
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
         return
     if name == wishes.roles.exposure or (name,) == wishes.roles.groups:
-        role = exposures.EXPOSURE if name == wishes.roles.exposure else GROUPS
+        role = EXPOSURE if name == wishes.roles.exposure else GROUPS
         found.dropped.append(Dropped(name, role, final=True))
         return
     seen = looking.parse_column(

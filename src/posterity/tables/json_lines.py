@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from posterity.tables import columns, headers, sniffing, streams
+from posterity.tables import columns, headers, streams
 
 Value: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Value]
@@ -45,6 +45,11 @@ class JsonLinesReader:
 
     stream: streams.Stream
     fields: tuple[JsonField, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return tuple(field.name for field in self.fields)
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most ``n_rows`` rows, in file order."""
@@ -80,7 +85,7 @@ class _LineBlock:
 
     def rows(self) -> list[Row]:
         """Parse the lines, skipping blank ones."""
-        texts = [headers.decode_text(text) for text in self.lines if text.strip()]
+        texts = [streams.decode_text(text) for text in self.lines if text.strip()]
         try:
             found = json.loads(f"[{','.join(texts)}]")  # one call is much faster
         except (ValueError, RecursionError):
@@ -98,9 +103,9 @@ class _LineBlock:
 def _blocks(stream: streams.Stream) -> Iterator[_LineBlock]:
     """Yield blocks of whole lines."""
     rest, line = b"", 1
-    for piece in streams.join_pieces(stream.pieces(), streams.PIECE):
+    for piece in stream.pieces():
         text = rest + piece
-        sniffing.refuse_binary(text, stream.name, line)
+        streams.refuse_binary(text, stream.name, line)
         *lines, rest = text.split(b"\n")
         yield _LineBlock(stream.name, line, lines)
         line += len(lines)

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
-from posterity.tables import absence, dates, numerals, saying, spelling, texts
+from posterity.tables import dates, saying, spelling, texts
 from posterity.tables.columns import Column, Kind, TableError
 from posterity.tables.texts import InferredNumbers, ParsedNumbers
 
@@ -53,7 +53,7 @@ class ParsedColumn:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """How cells are read, the reason, and the values (none for labels)."""
+    """A way to read cells, the reason, and the values (none for labels)."""
 
     kind: Kind
     why: str
@@ -130,7 +130,7 @@ def _make_numeric_column(
 
 def _describe_odd(cells: pl.Series, values: ParsedNumbers) -> str:
     """Say how many texts count as missing, and which."""
-    n_odd, distinct = int(values.odd.sum()), absence.list_odd_texts(cells, values.odd)
+    n_odd, distinct = int(values.odd.sum()), spelling.list_odd_texts(cells, values.odd)
     shown = ", ".join(texts.format_cell(text) for text in distinct[:_OFFERED])
     more = ", ..." if len(distinct) > _OFFERED else ""
     return f"{n_odd:,} {'text' if n_odd == 1 else 'texts'} treated as missing: {shown}{more}"
@@ -150,7 +150,7 @@ def _count_distinct(cells: pl.Series, values: ParsedNumbers) -> int:
 
 def _note_sentinel(column: Column, numbers: Array) -> tuple[str, ...]:
     """Point out a number that may stand for a missing value."""
-    sentinel = absence.find_sentinel(numbers) if column.kind == "number" else None
+    sentinel = spelling.find_sentinel(numbers) if column.kind == "number" else None
     if sentinel is None:
         return ()
     n, shown = int(np.sum(numbers == sentinel)), f"{sentinel:.15g}"
@@ -262,7 +262,7 @@ def _read_texts(cells: pl.Series) -> _Reading:
 
 def _has_units(some: pl.Series) -> bool:
     """Return whether most texts are numbers in one of a few units."""
-    units = numerals.count_units(some)
+    units = texts.count_units(some)
     return len(units) <= _MOST_UNITS and sum(units.values()) > _WORTH * len(some)
 
 
@@ -280,11 +280,11 @@ def _read_numbers(cells: pl.Series, found: InferredNumbers, why: str) -> _Readin
     """Read numbers in one unit; words for a missing value among them are missing."""
     values, words = found.values, tuple[str, ...]()
     if values.odd.any():
-        words = absence.find_words(cells, values.odd)
-        values = absence.accept_words(cells, values, words)
+        words = spelling.find_words(cells, values.odd)
+        values = spelling.accept_words(cells, values, words)
     said = [why + (" with a decimal comma" if found.style else "")]
     said[0] += f" in {found.unit}" if found.unit else ""
-    if texts.is_text(cells) and numerals.has_brackets(texts.strip_whitespace(cells)):
+    if texts.is_text(cells) and texts.has_brackets(texts.strip_whitespace(cells)):
         said.append("those in brackets as negative")
     if words:
         said.append(f"{', '.join(texts.format_cell(word) for word in words)} as missing")
@@ -302,7 +302,7 @@ def _note_odd_texts(cells: pl.Series, reading: _Reading, found: InferredNumbers)
             f"it is read as text. Convert them to one unit; {option} reads those in "
             f"{found.unit!r} and treats the others as missing.",
         )
-    odd = absence.list_odd_texts(cells, reading.values.odd)
+    odd = spelling.list_odd_texts(cells, reading.values.odd)
     if reading.values.odd.sum() >= _WORTH * cells.drop_nulls().len():
         return ()
     words = " ".join(saying.format_option("missing", word) for word in odd[:_OFFERED])

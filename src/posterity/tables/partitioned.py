@@ -4,20 +4,27 @@ Only file footers are read here. Workers read the rows of their partitions, so a
 the files under the same path.
 """
 
+import contextlib
+import functools
 import itertools
+import operator
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from posterity.designs import dask_graph
-from posterity.tables import guards, parquet, parquet_folder, sampling
-from posterity.tables.columns import CellError, TableError
-from posterity.tables.parquet_folder import ParquetFile
+from posterity.tables import parquet, sources, streams, texts
+from posterity.tables.columns import CellError, Column, Kind, Schema, TableError
+from posterity.tables.parquet import ParquetFile
+from posterity.tables.spelling import sort_labels
+from posterity.tables.targets import MOST_CLASSES
 
 _VALUES = 2**23  # numbers in a partition: 64 MiB as float64
 _FEWEST_ROWS = 1_000  # minimum number of rows of a partition
@@ -53,8 +60,20 @@ class Partition:
                 f"A worker found no file {self.path}: all workers must see the files under the "
                 "same path, for example in a shared folder."
             )
-        with guards.convert_polars_errors(self.name):
+        with streams.convert_polars_errors(self.name):
             return parquet.read_rows(place, columns, self.start, self.n_rows)
+
+    @contextlib.contextmanager
+    def locate_errors(self, rows: NDArray[np.intp] | None = None) -> Iterator[None]:
+        """Raise cell errors with the file name and the row in the file.
+
+        ``rows`` are the rows of the partition that are used, if these are not all.
+        """
+        try:
+            yield
+        except CellError as error:
+            row = error.row if rows is None else int(rows[error.row - 1]) + 1
+            raise self.locate_error(CellError(row, error.column, error.trouble)) from None
 
     def locate_error(self, error: CellError) -> TableError:
         """Return a cell error with the file name and the row in the file."""
@@ -121,7 +140,7 @@ class PartitionedSource:
                 return one.locate_error(CellError(row - one.first + 1, error.column, error.trouble))
         return error
 
-    def sample(self, max_rows: int | None, *, seed: int = 0) -> sampling.Sample:
+    def sample(self, max_rows: int | None, *, seed: int = 0) -> sources.Sample:
         """Draw a uniform random sample of rows, in row order.
 
         Workers read all files once and return the sampled rows.
@@ -131,11 +150,10 @@ class PartitionedSource:
         rng = np.random.default_rng(seed)
         chosen = np.arange(N) if n == N else np.sort(rng.choice(N, n, replace=False))
         pieces = list(_assign_rows(self.partitions(len(self.columns)), chosen))
-        found = dask_graph.map_and_merge(
-            pieces, _ReadSelectedRows(self.columns), _concatenate, description="Sampling rows"
-        )
+        work = functools.partial(_read_selected_rows, self.columns)
+        found = dask_graph.map_and_merge(pieces, work, operator.add, description="Sampling rows")
         frame = pl.concat(found, how="vertical_relaxed", rechunk=True)
-        return sampling.Sample(frame, N, chosen.astype(np.int64))
+        return sources.Sample(frame, N, chosen.astype(np.int64))
 
 
 def open_partitions(path: str | os.PathLike[str]) -> PartitionedSource:
@@ -166,7 +184,7 @@ def open_partitions(path: str | os.PathLike[str]) -> PartitionedSource:
     >>> tables.open_partitions(path).n_rows
     5
     """
-    files, columns, notes = parquet_folder.inspect_folder(Path(path))
+    files, columns, notes = parquet.inspect_folder(Path(path))
     return PartitionedSource(os.fspath(path), files, columns, notes)
 
 
@@ -190,18 +208,121 @@ def _assign_rows(
             yield one, chosen[a:b] - one.first
 
 
+def _read_selected_rows(
+    columns: Sequence[str], piece: tuple[Partition, NDArray[np.intp]], number: int
+) -> list[pl.DataFrame]:
+    partition, rows = piece
+    return [partition.read(columns)[rows]]
+
+
+_GOLDEN = 0x9E3779B97F4A7C15  # odd, and far from any pattern: successive seeds lie far apart
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTargets:
+    """Summary of the targets of a partitioned table; its size does not grow with the rows.
+
+    Attributes
+    ----------
+    partitions : tuple of Partition
+        Partitions of the table.
+    lengths : ndarray of shape (P, folds)
+        Number of rows with a target in each partition and fold.
+    classes : tuple of str
+        Class labels in order; empty for numeric targets.
+    seed : int
+        Random seed of the folds.
+    """
+
+    partitions: tuple[Partition, ...]
+    lengths: NDArray[np.intp]
+    classes: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def from_partitions(
+        cls, partitions: Sequence[Partition], schema: Schema, *, folds: int, seed: int
+    ) -> "PartitionedTargets":
+        """Read the target column on the workers, in one pass."""
+        work = functools.partial(_summarise_targets, schema, folds, seed)
+        found = dask_graph.map_and_merge(
+            partitions, work, operator.add, description="Reading targets"
+        )
+        labels = pl.Series(list(found.labels), dtype=pl.String)
+        if len(labels) > MOST_CLASSES:
+            raise TableError(
+                f"The target {schema.target!r} has {len(labels)} distinct values, too many for "
+                f"classes (at most {MOST_CLASSES}): merge rare classes, or choose another target."
+            )
+        lengths = np.array(found.lengths, dtype=np.intp)
+        return cls(tuple(partitions), lengths, sort_labels(labels), seed)
+
+    @property
+    def folds(self) -> int:
+        """Number of folds."""
+        return int(self.lengths.shape[1])
+
+    @property
+    def present(self) -> tuple[Partition, ...]:
+        """Indices of the partitions that have rows with a target."""
+        counts = self.lengths.sum(axis=1)
+        return tuple(one for one, n in zip(self.partitions, counts, strict=True) if n)
+
+    @property
+    def n_left_out(self) -> int:
+        """Number of rows without a target."""
+        return sum(one.n_rows for one in self.partitions) - int(self.lengths.sum())
+
+    @property
+    def dtype(self) -> Any:
+        """Data type of encoded targets: floats, or class indices."""
+        return np.int64 if self.classes else np.float64
+
+
+def assign_folds(positions: NDArray[np.intp], folds: int, seed: int) -> NDArray[np.intp]:
+    """Assign rows to folds pseudo-randomly by their position in the table.
+
+    Positions are hashed by SplitMix64, whose outputs pass tests of independence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.tables import assign_folds
+    >>> np.bincount(assign_folds(np.arange(3000), 3, seed=0)).round(-2).tolist()
+    [1000, 1000, 1000]
+    """
+    start = np.uint64((seed + 1) * _GOLDEN % 2**64)
+    z = start + (positions.astype(np.uint64) + np.uint64(1)) * np.uint64(_GOLDEN)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    scrambled = z ^ (z >> np.uint64(31))
+    return ((scrambled >> np.uint64(33)) % np.uint64(folds)).astype(np.intp)
+
+
 @dataclass(frozen=True)
-class _ReadSelectedRows:
-    """Read selected rows of a partition."""
+class _TargetCounts:
+    """Number of rows with a target in each partition, and label counts."""
 
-    columns: tuple[str, ...]
+    lengths: list[list[int]]
+    labels: Counter[str]
 
-    def __call__(
-        self, piece: tuple[Partition, NDArray[np.intp]], number: int
-    ) -> list[pl.DataFrame]:
-        partition, rows = piece
-        return [partition.read(self.columns)[rows]]
+    def __add__(self, later: "_TargetCounts") -> "_TargetCounts":
+        return _TargetCounts(self.lengths + later.lengths, self.labels + later.labels)
 
 
-def _concatenate(a: list[pl.DataFrame], b: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    return a + b
+def _summarise_targets(
+    schema: Schema, folds: int, seed: int, partition: Partition, number: int
+) -> _TargetCounts:
+    """Summarise the targets of a partition, on a worker."""
+    cells = partition.read([schema.target])[schema.target]
+    kind: Kind = "number" if schema.task == "regression" else "category"
+    column, labels = schema.outcome or Column(schema.target, kind), Counter[str]()
+    with partition.locate_errors():
+        if schema.task == "regression":
+            has_target = ~np.isnan(texts.require_numbers(cells, column))
+        else:
+            found = texts.convert_labels(cells, column)
+            has_target, labels = found.is_not_null().to_numpy(), Counter(found.drop_nulls())
+    places = partition.first + np.flatnonzero(has_target)
+    counts = np.bincount(assign_folds(places, folds, seed), minlength=folds)
+    return _TargetCounts([counts.tolist()], labels)

@@ -12,9 +12,8 @@ import polars as pl
 
 from posterity.arrays import Array
 from posterity.tables import dates, texts
-from posterity.tables.columns import CellError, Column
-from posterity.tables.level_means import LevelMeansPart
-from posterity.tables.text_parts import TextPart
+from posterity.tables.columns import Column, refuse_cells
+from posterity.tables.label_parts import LevelMeansPart, TextPart
 
 MOST_LEVELS = 50
 """Maximum number of levels of a category that are encoded separately."""
@@ -161,19 +160,13 @@ class CategoryPart:
     def encode(self, cells: pl.Series) -> Array:
         """Encode the cells as indicators of shape (N, width)."""
         encoded = np.zeros((len(cells), self.width))
-        places = self._find_places(self.read(cells))
+        other = len(self.levels) if self.other else -1
+        missing = len(self.levels) + self.other if self.missing else -1
+        labels = self.read(cells)
+        places = texts.find_places(labels, self.levels, unknown=other, missing=missing)
         rows = np.flatnonzero(places >= 0)
         encoded[rows, places[rows]] = 1.0
         return encoded
-
-    def _find_places(self, labels: pl.Series) -> Array:
-        """Return the column set by each row, -1 for none."""
-        other = len(self.levels) if self.other else -1
-        missing = len(self.levels) + self.other if self.missing else -1
-        known = pl.Series(self.levels, dtype=pl.String)
-        order = pl.Series(range(len(self.levels)), dtype=pl.Int32)
-        places = labels.replace_strict(known, order, default=other, return_dtype=pl.Int32)
-        return places.set(labels.is_null(), missing).to_numpy()
 
 
 @dataclass(frozen=True)
@@ -269,12 +262,12 @@ def compute_phase(t: Array, period: float) -> Array:
 def _standardise(x: Array, mean: float, scale: float, name: str) -> Array:
     with np.errstate(over="ignore"):
         z = (x - mean) / scale
-    if not np.isfinite(z).all():
-        row = int(np.argmin(np.isfinite(z)))
-        raise CellError(
-            row + 1,
-            name,
+    refuse_cells(
+        ~np.isfinite(z),
+        name,
+        lambda row: (
             f"{x[row]!r} is too far from the training values (mean {mean:.6g}, standard "
-            f"deviation {scale:.3g}). Correct the cell or leave it empty.",
-        )
+            f"deviation {scale:.3g}). Correct the cell or leave it empty."
+        ),
+    )
     return z

@@ -11,13 +11,17 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from posterity import distributions, models
 from posterity.arrays import Array
-from posterity.tables import dates, exposures, frames, texts
-from posterity.tables.columns import CellError, Column, Schema, TableError
+from posterity.tables import dates, frames, looking, texts
+from posterity.tables.columns import Column, Schema, TableError, refuse_cells
+from posterity.tables.looking import ParsedColumn
 
 REGIONS = 25
 """Regions into which rows with coordinates are divided, where nothing says how many."""
 GROUPS = "it names the groups that are held out"
+EXPOSURE = "it is the exposure of the counts"
+NEEDS_EXPOSURE = "takes no exposure: it does not describe the rate of counts."
 _BETWEEN = "\x1f"  # stands between the labels of several columns, and in no label
 
 
@@ -30,13 +34,13 @@ class Roles:
     blocks: tuple[str, ...] = ()
     exposure: str | None = None
 
-    def kept(self) -> tuple[str, ...]:
+    def list_inputs(self) -> tuple[str, ...]:
         """Return the columns that stay inputs even if they look like identifiers."""
         return (*((self.time,) if self.time else ()), *self.blocks)
 
     def check_columns(self, table: pl.DataFrame, target: str, drop: Sequence[str]) -> None:
         """Refuse columns that do not exist, and those that cannot have a role."""
-        named = (*self.kept(), *self.groups)
+        named = (*self.list_inputs(), *self.groups)
         frames.require_columns(table, named)
         if len(set(self.groups)) != len(self.groups):
             raise TableError("groups must name different columns, such as HOSPITAL,PATIENT.")
@@ -113,10 +117,8 @@ class GroupPart:
 
     def encode(self, rows: pl.DataFrame) -> Array:
         """Return the number of the group of each row, (N,); -1 if it is unknown or missing."""
-        known = pl.Series(self.levels, dtype=pl.String)
-        order = pl.Series(range(len(self.levels)), dtype=pl.Float64)
         labels = _join_labels(rows, self.columns)
-        return labels.replace_strict(known, order, default=-1.0).to_numpy()
+        return texts.find_places(labels, self.levels).astype(np.float64)
 
 
 def _join_labels(rows: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
@@ -190,9 +192,9 @@ def fit_with_groups(
     """
     name = find_groups_parameter(estimator)
     given = {} if groups is None or name is None else {name: groups}
-    if exposed and not exposures.takes_exposure(estimator):
-        raise TableError(f"{type(estimator).__name__} {exposures.NEEDS_EXPOSURE}")
-    chosen = exposures.RateRegressor(estimator) if exposed else estimator
+    if exposed and not takes_exposure(estimator):
+        raise TableError(f"{type(estimator).__name__} {NEEDS_EXPOSURE}")
+    chosen = RateRegressor(estimator) if exposed else estimator
     return clone(chosen).fit(X, y, **given)
 
 
@@ -209,11 +211,131 @@ def read_positions(frame: pl.DataFrame, column: Column) -> Array:
     """Read times (in days for dates) or coordinates, which no row may lack."""
     read = dates.require_days if column.kind == "date" else texts.require_numbers
     values = read(frame[column.name], column)
-    if np.isnan(values).any():
-        raise CellError(
-            int(np.argmax(np.isnan(values))) + 1,
-            column.name,
-            "the value is missing, so the row cannot be placed among the others. Fill in the "
-            "cell or remove the row.",
+    refuse_cells(
+        np.isnan(values),
+        column.name,
+        lambda row: (
+            "the value is missing, so the row cannot be placed among the others. Fill in "
+            "the cell or remove the row."
+        ),
+    )
+    return values
+
+
+class RateRegressor(models.Regressor):
+    """A regressor of counts whose last column is the exposure of each count.
+
+    Parameters
+    ----------
+    estimator : regressor
+        One that takes ``exposure`` in ``fit`` and ``predict_dist``, with a likelihood of counts.
+
+    Attributes
+    ----------
+    estimator_ : regressor
+        Fitted to the other columns.
+
+    Examples
+    --------
+    Ten hours with twenty events and twenty hours with forty, and the count of five hours:
+
+    >>> import numpy as np
+    >>> from posterity import GeneralizedLinearRegression, likelihoods, tables
+    >>> rates = GeneralizedLinearRegression(likelihoods.Poisson())
+    >>> X = np.array([[0.0, 10.0], [0.0, 20.0]])
+    >>> model = tables.RateRegressor(rates).fit(X, np.array([20.0, 40.0]))
+    >>> model.predict(np.array([[0.0, 5.0]])).round()
+    array([10.])
+    """
+
+    estimator_: Any
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, groups: ArrayLike | None = None) -> Self:
+        """Fit to the other columns, with the exposures and where it asks for them the groups."""
+        given = {} if groups is None else {"groups": groups}
+        self.estimator_ = clone(self.estimator).fit(X[:, :-1], y, exposure=X[:, -1], **given)
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict_dist(self, X: Any) -> distributions.Univariate:
+        """Return the distribution of the count of each row over its exposure."""
+        return self.estimator_.predict_dist(X[:, :-1], exposure=X[:, -1])
+
+
+def takes_exposure(estimator: Any) -> bool:
+    """Return whether an estimator learns rates from counts and their exposures.
+
+    Examples
+    --------
+    >>> from posterity import BoostedTreesRegressor, likelihoods, tables
+    >>> tables.takes_exposure(BoostedTreesRegressor(likelihood=likelihoods.Poisson()))
+    True
+    >>> tables.takes_exposure(BoostedTreesRegressor())
+    False
+    """
+    likelihood = getattr(estimator, "likelihood", None)
+    of_counts = bool(getattr(likelihood, "takes_exposure", False))
+    return of_counts and has_fit_parameter(estimator, "exposure")
+
+
+def strip_exposure(estimator: Any) -> Any:
+    """Return the fitted estimator of the inputs alone, where the last column is the exposure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GeneralizedLinearRegression, likelihoods, tables
+    >>> poisson = GeneralizedLinearRegression(likelihoods.Poisson())
+    >>> x, years, y = np.arange(4.0), np.array([1.0, 2.0, 1.0, 2.0]), np.array([1, 2, 3, 8])
+    >>> X = np.column_stack([x, years])
+    >>> fitted = tables.fit_with_groups(poisson, X, y, None, exposed=True)
+    >>> tables.strip_exposure(fitted).coef_.shape
+    (1,)
+    """
+    return estimator.estimator_ if isinstance(estimator, RateRegressor) else estimator
+
+
+def infer_exposure(cells: pl.Series, target: ParsedColumn, missing: tuple[str, ...]) -> Column:
+    """Return how the exposures are read; refuse targets and exposures that cannot be used."""
+    counts = target.numbers
+    assert counts is not None  # the task is regression
+    refuse_cells(
+        ~np.isnan(counts) & ((counts < 0.0) | (counts != np.floor(counts))),
+        target.column.name,
+        lambda row: (
+            f"{counts[row]:g} is not a count, and an exposure belongs to counts, which are "
+            "whole numbers from 0 on. Correct the cell, choose another target, or leave out the "
+            "exposure (--exposure)."
+        ),
+    )
+    column = looking.parse_column(cells, "number", missing=missing).column
+    read_exposures(pl.DataFrame([cells]), column, needed=~np.isnan(counts))
+    return column
+
+
+def read_exposures(
+    frame: pl.DataFrame, column: Column, *, needed: NDArray[np.bool_] | None = None
+) -> Array:
+    """Return the exposure of each row; refuse rows that need one and have none above zero."""
+    name = column.name
+    if name not in frame.columns:
+        raise TableError(
+            f"The table has no column {name!r} with the exposure of each count, over which this "
+            "model predicts. Add it, or name the column that has it (--exposure)."
         )
+    values = texts.require_numbers(frame[name], column)
+    wrong = ~(values > 0.0)
+    refuse_cells(
+        wrong if needed is None else wrong & needed,
+        name,
+        lambda row: (
+            "the exposure is missing or cannot be read. Correct the cell or remove the row."
+            if np.isnan(values[row])
+            else f"the exposure {texts.format_cell(frame[name][row])} is not greater than zero. "
+            "Correct the cell or remove the row."
+        ),
+    )
     return values

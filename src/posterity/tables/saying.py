@@ -4,7 +4,7 @@ import shlex
 from typing import Any
 
 from posterity.tables import frames, texts
-from posterity.tables.columns import Column, Dropped, Schema
+from posterity.tables.columns import Column, Dropped, Schema, list_names
 from posterity.tables.parts import MOST_LEVELS
 
 ASKED = "as requested"
@@ -77,16 +77,15 @@ def _describe_target(schema: Schema, n_rows: int) -> str:
         change = "--task classification to change"
         return f"The target {schema.target!r} is a number: regression {on} ({change})."
     n = len(schema.classes)
-    classes = (
-        f"one of {n} classes, {_list_names([texts.format_cell(label) for label in schema.classes])}"
-    )
+    labels = list_names([texts.format_cell(label) for label in schema.classes], _SHOWN)
+    classes = f"one of {n} classes, {labels}"
     change = "--task regression to change"
     return f"The target {schema.target!r} is {classes}: classification {on} ({change})."
 
 
 def _describe_inputs(columns: list[Column], words: tuple[str, str], others: str) -> str:
     n = len(columns)
-    names = _list_names([texts.format_cell(column.name) for column in columns])
+    names = list_names([texts.format_cell(column.name) for column in columns], _SHOWN)
     start = f"{n} input is read as {words[0]}" if n == 1 else f"{n} inputs are read as {words[1]}"
     return f"{start}: {names} ({others} to change)."
 
@@ -124,8 +123,8 @@ def _describe_missing(schema: Schema) -> list[str]:
     if not columns:
         return []
     total = sum(column.n_missing for column in columns)
-    names = _list_names(
-        [f"{texts.format_cell(column.name)} ({column.n_missing:,})" for column in columns]
+    names = list_names(
+        [f"{texts.format_cell(column.name)} ({column.n_missing:,})" for column in columns], _SHOWN
     )
     values = "value is" if total == 1 else "values are"
     return [f"{total:,} {values} missing in the inputs, which is handled by the model: {names}."]
@@ -139,14 +138,9 @@ def _describe_excluded(schema: Schema) -> list[str]:
 
 
 def _describe_excluded_for(why: str, drops: list[Dropped]) -> str:
-    names = _list_names([texts.format_cell(drop.name) for drop in drops])
+    names = list_names([texts.format_cell(drop.name) for drop in drops], _SHOWN)
     if why == ASKED:
         return f"Excluded as requested: {names}."
     reason = why.replace("it ", "each ", 1) if len(drops) > 1 and why.startswith("it ") else why
     change = "" if drops[0].final else f" ({format_option('keep', drops[0].name)} to change)"
     return f"Excluded: {names}, because {reason}{change}."
-
-
-def _list_names(names: list[str]) -> str:
-    rest = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,28 +1,92 @@
 """Open tables in files, and read them in batches, whole, or as a sample."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from posterity.arrays import Array
 from posterity.tables import (
-    alignment,
     columns,
     delimited,
     excel,
     headers,
     json_lines,
     parquet,
-    preambles,
-    sampling,
-    sniffing,
+    records,
     streams,
 )
 
 _NEVER = '"\n\r\0.+-_'  # not allowed as separators: they have a meaning inside cells
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Sampled rows of a table.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        The rows, in file order.
+    n_rows : int
+        Number of rows of the file.
+    positions : ndarray of shape (n,), optional
+        Row numbers in the file, from 0; None if all rows were kept.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from posterity import tables
+    >>> tables.Sample(pl.DataFrame({"x": [1, 2]}), n_rows=10).frame.height
+    2
+    """
+
+    frame: pl.DataFrame
+    n_rows: int
+    positions: NDArray[np.int64] | None = None
+
+
+def keep_all_rows(batches: Iterable[pl.DataFrame]) -> Sample:
+    """Return all rows as a sample."""
+    frame = pl.concat(list(batches), how="vertical", rechunk=True)
+    return Sample(frame, frame.height)
+
+
+def sample_rows(batches: Iterable[pl.DataFrame], size: int, rng: np.random.Generator) -> Sample:
+    """Draw a uniform sample of at most ``size`` rows.
+
+    Each row gets a random number and those with the smallest are kept, so the sample does not
+    depend on the batch size.
+    """
+    kept: list[pl.DataFrame] = []
+    draws, places = np.empty(0), np.empty(0, dtype=np.int64)
+    n_seen, limit = 0, np.inf
+    for batch in batches:
+        new = rng.random(batch.height)
+        inside = np.flatnonzero(new < limit)
+        kept.append(batch[inside])
+        draws = np.concatenate([draws, new[inside]])
+        places = np.concatenate([places, n_seen + inside])
+        n_seen += batch.height
+        if draws.size > 2 * size:
+            kept, draws, places = _keep_smallest(kept, draws, places, size)
+            limit = draws.max(initial=0.0)
+    kept, draws, places = _keep_smallest(kept, draws, places, size)
+    return Sample(kept[0].rechunk(), n_seen, places)
+
+
+def _keep_smallest(
+    frames: list[pl.DataFrame], draws: Array, places: NDArray[np.int64], size: int
+) -> tuple[list[pl.DataFrame], Array, NDArray[np.int64]]:
+    """Keep the rows with the smallest draws, in row order."""
+    frame = pl.concat(frames, how="vertical")
+    chosen = np.sort(np.argsort(draws, kind="stable")[:size])
+    return [frame[chosen]], draws[chosen], places[chosen]
 
 
 class BatchReader(Protocol):
@@ -70,7 +134,7 @@ class Source:
     """
 
     path: str
-    format: sniffing.Format
+    format: streams.Format
     columns: tuple[str, ...]
     reader: BatchReader = field(repr=False)
     separator: str | None = None
@@ -97,7 +161,7 @@ class Source:
         if not n_seen:
             yield without_rows
 
-    def read(self, max_rows: int | None = None, *, seed: int = 0) -> sampling.Sample:
+    def read(self, max_rows: int | None = None, *, seed: int = 0) -> Sample:
         """Read all rows, or a uniform random sample of ``max_rows``, in file order.
 
         Parameters
@@ -113,10 +177,10 @@ class Source:
             The rows, and the number of rows of the file.
         """
         if max_rows is None:
-            return sampling.keep_all_rows(self.batches())
+            return keep_all_rows(self.batches())
         if max_rows < 1:
             raise ValueError(f"max_rows is {max_rows}, but a sample needs at least one row.")
-        return sampling.sample_rows(self.batches(), max_rows, np.random.default_rng(seed))
+        return sample_rows(self.batches(), max_rows, np.random.default_rng(seed))
 
 
 def open_source(
@@ -161,23 +225,24 @@ def open_source(
     'csv'
     """
     _check_arguments(format, separator)
-    stream = sniffing.open_stream(path)
-    head = stream.read_head(sniffing.HEAD)
-    promised = format or sniffing.find_format_of_name(path)
-    found = sniffing.detect_format(head, stream, promised)  # type: ignore[arg-type]
+    stream = streams.open_stream(path)
+    head = stream.read_head(streams.HEAD)
+    promised = format or streams.find_format_of_name(path)
+    found = streams.detect_format(head, stream, promised)  # type: ignore[arg-type]
     if sheet is not None and found != "excel":
         raise columns.TableError(f"{stream.name} is not a workbook, so it has no sheet {sheet!r}.")
+    opened = partial(Source, os.fspath(path), found, compressed=stream.compressed)
     if found == "parquet":
-        return _open_parquet(path, stream)
+        file = parquet.open_parquet(stream)
+        return opened(file.names, file, notes=file.notes)
     if found == "excel":
         book = excel.open_excel(stream, sheet)
-        return Source(
-            os.fspath(path), found, book.names, book, None, stream.compressed, "", book.notes
-        )
-    text = sniffing.detect_encoding(stream, head)
+        return opened(book.names, book, notes=book.notes)
+    text = streams.detect_encoding(stream, head)
     if found == "jsonl":
-        return _open_json_lines(path, text)
-    return _open_delimited(path, text, separator)
+        lines = json_lines.open_json_lines(text)
+        return opened(lines.names, lines, encoding=text.encoding)
+    return _open_delimited(opened, text, separator)
 
 
 def read(
@@ -220,7 +285,7 @@ def read(
 
 def _check_arguments(format: str | None, separator: str | None) -> None:
     """Raise if an argument is invalid."""
-    if format is not None and format not in get_args(sniffing.Format):
+    if format is not None and format not in get_args(streams.Format):
         raise ValueError(f"format is {format!r}; it must be 'csv', 'parquet', 'jsonl' or 'excel'.")
     if separator is not None and (
         len(separator) != 1 or not separator.isascii() or separator.isalnum() or separator in _NEVER
@@ -230,29 +295,12 @@ def _check_arguments(format: str | None, separator: str | None) -> None:
         )
 
 
-def _open_parquet(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """Open a Parquet file."""
-    reader = parquet.open_parquet(stream)
-    left_out = ", ".join(f"'{name}'" for name in reader.left_out)
-    notes = (f"Columns of lists, structs and bytes are excluded: {left_out}.",) if left_out else ()
-    return Source(
-        os.fspath(path), "parquet", reader.names, reader, None, stream.compressed, "", notes
-    )
-
-
-def _open_json_lines(path: str | os.PathLike[str], stream: streams.Stream) -> Source:
-    """Open JSON lines."""
-    reader = json_lines.open_json_lines(stream)
-    names = tuple(field.name for field in reader.fields)
-    return Source(os.fspath(path), "jsonl", names, reader, None, stream.compressed, stream.encoding)
-
-
 def _open_delimited(
-    path: str | os.PathLike[str], stream: streams.Stream, separator: str | None
+    opened: Callable[..., Source], stream: streams.Stream, separator: str | None
 ) -> Source:
-    """Open delimited text."""
-    tabs = sniffing.strip_gz(path).suffix.lower() in (".tsv", ".tab")
-    aligned = None if separator or tabs else alignment.align_stream(stream)
+    """Open delimited text, or text that blanks align."""
+    tabs = streams.strip_gz(stream.name).suffix.lower() in (".tsv", ".tab")
+    aligned = None if separator or tabs else records.align_stream(stream)
     if aligned is not None:
         stream, tabs = aligned, True
     header = headers.find_header(stream, separator, tabs=tabs)
@@ -260,15 +308,12 @@ def _open_delimited(
     notes: tuple[str, ...] = ("Lines that are not UTF-8 are read as Windows-1252.",) if odd else ()
     if aligned is not None:
         notes += ("Columns are aligned by blanks.",)
-        tab = f"Cells are separated by {preambles.name_separator(chr(9))}."
+        tab = f"Cells are separated by {headers.name_separator(chr(9))}."
         header = replace(header, notes=tuple(note for note in header.notes if note != tab))
-    return Source(
-        path=os.fspath(path),
-        format="csv",
-        columns=header.names,
-        reader=delimited.DelimitedReader(stream, header),
+    return opened(
+        header.names,
+        delimited.DelimitedReader(stream, header),
         separator=header.separator,
-        compressed=stream.compressed,
         encoding=stream.encoding,
         notes=notes + header.notes,
     )

@@ -1,6 +1,14 @@
 """Encode the rows of partitions on the workers that fit a model to them."""
 
+import contextlib
+import functools
+import operator
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,12 +16,20 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from posterity import files
 from posterity.arrays import Array
-from posterity.tables.columns import CellError, Schema, TableError
+from posterity.designs import dask_graph
+from posterity.tables.answers import QUANTILES, append_predictions
+from posterity.tables.columns import Schema, TableError
 from posterity.tables.encoding import TableEncoder
-from posterity.tables.partitioned import Partition, PartitionedSource
+from posterity.tables.frames import require_columns
+from posterity.tables.partitioned import (
+    Partition,
+    PartitionedSource,
+    PartitionedTargets,
+    assign_folds,
+)
 from posterity.tables.roles import find_groups_parameter
-from posterity.tables.spread_targets import PartitionedTargets, assign_folds
 from posterity.tables.table_model import TableModel
 
 
@@ -71,7 +87,7 @@ class SpreadRows:
         """
         width = _count_numbers(schema, frame)
         partitions = source.partitions(width)
-        targets = PartitionedTargets.of(partitions, schema, folds=folds, seed=seed)
+        targets = PartitionedTargets.from_partitions(partitions, schema, folds=folds, seed=seed)
         prepared = _prepare_model(replace(schema, classes=targets.classes), targets, frame)
         return cls(prepared, targets, _encode_partitions(prepared, targets))
 
@@ -140,42 +156,27 @@ class _EncodedRows:
     part: NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False)
-class _EncodePartition:
-    """Task of a worker: encode a partition."""
-
-    model: TableModel
-    folds: int
-    seed: int
-
-    def __call__(self, partition: Partition) -> _EncodedRows:
-        schema = self.model.schema_
-        names = [*(column.name for column in schema.inputs), schema.target]
-        frame = partition.read(list(dict.fromkeys(names)))
-        try:
-            y, has_target = self.model.encode_targets(frame)
-        except CellError as error:
-            raise partition.locate_error(error) from None
-        rows = np.flatnonzero(has_target)
-        try:
-            X = self.model.encode_inputs(frame[rows])
-        except CellError as error:
-            within = CellError(int(rows[error.row - 1]) + 1, error.column, error.trouble)
-            raise partition.locate_error(within) from None
-        return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, self.folds, self.seed))
+def _encode_partition(
+    model: TableModel, folds: int, seed: int, partition: Partition
+) -> _EncodedRows:
+    """Encode a partition, on a worker."""
+    schema = model.schema_
+    names = dict.fromkeys([*(column.name for column in schema.inputs), schema.target])
+    frame = partition.read(list(names))
+    with partition.locate_errors():
+        y, has_target = model.encode_targets(frame)
+    rows = np.flatnonzero(has_target)
+    with partition.locate_errors(rows):
+        X = model.encode_inputs(frame[rows])
+    return _EncodedRows(X, y[rows], assign_folds(partition.first + rows, folds, seed))
 
 
 def _encode_partitions(model: TableModel, targets: PartitionedTargets) -> tuple[Any, ...]:
     """Return one task for each partition that has rows with a target."""
     from dask.delayed import delayed
 
-    work = _EncodePartition(model, targets.folds, targets.seed)
-    shared, run = delayed(work, traverse=False, pure=False), delayed(_run_task, pure=False)
-    return tuple(run(shared, one) for one in targets.present)
-
-
-def _run_task(work: _EncodePartition, partition: Partition) -> _EncodedRows:
-    return work(partition)
+    shared, run = delayed(model, traverse=False, pure=False), delayed(_encode_partition, pure=False)
+    return tuple(run(shared, targets.folds, targets.seed, one) for one in targets.present)
 
 
 def _select_rows(rows: _EncodedRows, without: int | None) -> tuple[Array, NDArray[Any]]:
@@ -203,3 +204,107 @@ def _count_numbers(schema: Schema, frame: pl.DataFrame) -> int:
     """Return how many numbers a row has, raw and encoded together."""
     encoder = TableEncoder(schema.inputs).fit(frame)
     return len(schema.inputs) + 1 + encoder.n_features_out_
+
+
+_NUMBERS = 16  # numbers a row that are predicted, besides its columns
+
+
+def write_predictions(
+    folder: str | os.PathLike[str],
+    model: TableModel,
+    source: PartitionedSource,
+    *,
+    quantiles: Sequence[float] = QUANTILES,
+    prefix: str | None = None,
+) -> tuple[int, int]:
+    """Write the rows of a table with their predictions, as Parquet files in a folder.
+
+    The files are named part-00000.parquet and so on, in row order. Workers write to a hidden
+    subfolder, and the files are moved when all are complete: after an error, the folder is
+    unchanged. Existing files of these names are replaced.
+
+    Parameters
+    ----------
+    folder : str or path
+        Created if missing. Workers must see it under the same path.
+    model : TableModel
+        The fitted model.
+    source : PartitionedSource
+        Table returned by ``open_partitions``.
+    quantiles : sequence of float
+        Quantiles to add for a numeric target.
+    prefix : str, optional
+        Prefix of the new column names; the target name by default.
+
+    Returns
+    -------
+    n_rows, n_files : int
+        Number of rows and files written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import polars as pl
+    >>> from posterity import RidgeRegression, tables
+    >>> place = pathlib.Path(tempfile.mkdtemp())
+    >>> frame = pl.DataFrame({"x": [1.0, 2.0, 4.0], "y": [1.5, 3.0, 6.5]})
+    >>> frame.write_parquet(place / "rows.parquet")
+    >>> model = tables.TableModel(RidgeRegression(), tables.infer(frame, "y", keep=["x"]))
+    >>> source = tables.open_partitions(place / "rows.parquet")
+    >>> tables.write_predictions(place / "out", model.fit(frame), source, quantiles=[0.5])
+    (3, 1)
+    >>> pl.read_parquet(place / "out" / "part-00000.parquet").columns
+    ['x', 'y', 'y_mean', 'y_std', 'y_q50', 'y_unusual']
+    """
+    require_columns(source.make_empty_frame(), (column.name for column in model.schema_.inputs))
+    encoded = model.encoder_.n_features_out_
+    partitions = source.partitions(len(source.columns) + encoded + _NUMBERS)
+    with _stage_files(Path(os.path.abspath(folder))) as hidden:
+        answer = functools.partial(
+            append_predictions, model, quantiles=tuple(quantiles), prefix=prefix
+        )
+        work = functools.partial(_predict_partition, answer, source.columns, hidden)
+        n_rows = dask_graph.map_and_merge(partitions, work, operator.add, description="Predicting")
+    return n_rows, len(partitions)
+
+
+def _predict_partition(
+    answer: Callable[[pl.DataFrame], pl.DataFrame],
+    columns: Sequence[str],
+    folder: Path,
+    partition: Partition,
+    number: int,
+) -> int:
+    """Read a partition, predict, write, and return the number of rows, on a worker."""
+    frame = partition.read(columns)
+    with partition.locate_errors():
+        answered = answer(frame)
+    if not folder.is_dir():
+        raise TableError(
+            f"A worker found no folder {folder.parent}: all workers must see it under the "
+            "same path, for example a shared folder."
+        )
+    with files.replace_atomically(folder / f"part-{number:05d}.parquet") as file:
+        answered.write_parquet(file)
+    return answered.height
+
+
+@contextlib.contextmanager
+def _stage_files(folder: Path) -> Iterator[Path]:
+    """Yield a hidden folder; move its files to the parent when the block succeeds."""
+    made = not folder.exists()
+    hidden = folder / f".posterity-{uuid.uuid4().hex[:12]}"
+    hidden.mkdir(parents=True)
+    try:
+        yield hidden
+        new = sorted(place.name for place in hidden.glob("part-*.parquet"))
+        for name in new:
+            os.replace(hidden / name, folder / name)
+        for old in folder.glob("part-*.parquet"):
+            if old.name not in new:
+                old.unlink()
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+        if made:
+            with contextlib.suppress(OSError):  # not empty: all went well
+                folder.rmdir()

@@ -9,7 +9,7 @@ import polars as pl
 from scipy import stats
 
 from posterity.arrays import Array
-from posterity.tables import fitting, text_parts
+from posterity.tables import encoding, label_parts
 from posterity.tables.columns import Column
 from posterity.tables.looking import ParsedColumn
 
@@ -56,7 +56,7 @@ def is_free_text(look: ParsedColumn) -> bool:
         return False
     n_words = look.labels.str.count_matches(r"\S+").mean()
     several = n_words is not None and float(n_words) >= _WORDS  # type: ignore[arg-type]
-    return several and len(text_parts.count_words(look.labels)[0]) >= text_parts.FEWEST_WORDS
+    return several and len(label_parts.count_words(look.labels)[0]) >= label_parts.FEWEST_WORDS
 
 
 def follows_rows(look: ParsedColumn, target: ParsedColumn) -> bool:
@@ -122,7 +122,7 @@ def _check_text(look: ParsedColumn) -> str | None:
     assert look.labels is not None
     n, n_distinct = look.n_present, look.column.n_distinct
     if n_distinct <= max(0.5 * n, 2):
-        few = n_distinct > 50 and not len(fitting.select_frequent_levels(look.labels))
+        few = n_distinct > 50 and not len(encoding.select_frequent_levels(look.labels))
         return "no value is frequent enough to learn from" if few else None
     length = float(look.labels.str.len_chars().mean() or 0.0)  # type: ignore[arg-type]
     if length > _LONG:
@@ -165,7 +165,7 @@ def _check_monotonicity(both: pl.DataFrame) -> str | None:
 
 def _scale_to_unit_length(x: Array) -> Array:
     """Centre values and scale them to unit length."""
-    mean, scale = fitting.compute_mean_and_scale(x)
+    mean, scale = encoding.compute_mean_and_scale(x)
     return (x - mean) / (scale * np.sqrt(len(x)))
 
 

@@ -12,11 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import models, validation
 from posterity.arrays import Array
-from posterity.tables import exposures, frames, inferring, texts
-from posterity.tables.columns import CellError, Column, Kind, Schema, TableError, Task
-from posterity.tables.encoding import TableEncoder, accepts_missing
-from posterity.tables.fitting import Profile
-from posterity.tables.labels import sort_labels
+from posterity.tables import frames, inferring, roles, texts
+from posterity.tables.answers import TrainingRange
+from posterity.tables.columns import Column, Kind, Schema, TableError, Task, refuse_cells
+from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
 from posterity.tables.roles import (
     GroupPart,
     find_groups_parameter,
@@ -24,7 +23,7 @@ from posterity.tables.roles import (
     number_groups,
     number_regions,
 )
-from posterity.tables.unusual import TrainingRange
+from posterity.tables.spelling import sort_labels
 from posterity.trees.estimators import split_model
 
 LabelKind: TypeAlias = Literal["text", "bool", "int", "float"]
@@ -43,8 +42,8 @@ class TableModel(BaseEstimator):
     schema : Schema, optional
         Schema returned by ``tables.infer``. None: inferred in ``fit`` from the table and ``y``.
     view : "plain" or "groups", default="plain"
-        What the estimator sees: the encoded inputs, or these and one last column with the number
-        of the group of each row (``schema.groups``), -1 for a group without training rows.
+        Columns that the estimator sees: the encoded inputs, or these and one last column with the
+        number of the group of each row (``schema.groups``), -1 for a group without training rows.
 
     Attributes
     ----------
@@ -73,10 +72,10 @@ class TableModel(BaseEstimator):
     Examples
     --------
     >>> import polars as pl
-    >>> from posterity import regression, tables
+    >>> from posterity import BayesianLinearRegression, tables
     >>> frame = pl.DataFrame({"size": ["1", "2", "3", "4.5"], "price": ["10", "21", "29", "46"]})
     >>> schema = tables.infer(frame, "price")
-    >>> model = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> model = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
     >>> model
     TableModel(BayesianLinearRegression(), 'price' from 1 input)
     >>> model.predict(pl.DataFrame({"size": ["2.5"]})).round(0)
@@ -85,7 +84,7 @@ class TableModel(BaseEstimator):
     Without a schema, as scikit-learn has it:
 
     >>> rows, y = frame.select("size"), [10.0, 21.0, 29.0, 46.0]
-    >>> model = tables.TableModel(regression.BayesianLinearRegression()).fit(rows, y)
+    >>> model = tables.TableModel(BayesianLinearRegression()).fit(rows, y)
     >>> round(model.score(rows, y), 3)
     0.995
     """
@@ -124,14 +123,8 @@ class TableModel(BaseEstimator):
         self.schema_ = self.schema or self._infer_schema(table, target)
         self.labels_ = self.schema_.classes or self._find_labels(table)
         self.label_kind_ = _find_label_kind(y)
-        y_all, has_target = self.encode_targets(table)
-        if not has_target.any():
-            raise TableError(
-                f"No row of the table has a value for the target {self.schema_.target!r}."
-            )
-        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        rows, y_train, has_target = self._select_rows(table)
         self.n_rows_, self.n_left_out_ = rows.height, table.height - rows.height
-        y_train = y_all[has_target]
         self.encoder_ = TableEncoder(self.schema_.inputs, accepts_missing(self.estimator))
         X = self.encoder_.fit_transform(rows, y_train)
         self.profile_ = self.encoder_.profile_
@@ -187,7 +180,7 @@ class TableModel(BaseEstimator):
         if self.groups_ is not None:
             columns.append(self.groups_.encode(frames.as_frame(frame)))
         if self.schema_.exposure is not None:
-            columns.append(exposures.read_exposures(frames.as_frame(frame), self.schema_.exposure))
+            columns.append(roles.read_exposures(frames.as_frame(frame), self.schema_.exposure))
         return X if len(columns) == 1 else np.column_stack(columns)
 
     def encode_targets(self, frame: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -208,6 +201,17 @@ class TableModel(BaseEstimator):
             return y, ~np.isnan(y)
         places = self._find_places(texts.convert_labels(cells, self._outcome()))
         return places, places >= 0
+
+    def _select_rows(
+        self, table: pl.DataFrame
+    ) -> tuple[pl.DataFrame, NDArray[Any], NDArray[np.bool_]]:
+        """Return the rows that have a target, their targets, and which rows these are."""
+        y, has_target = self.encode_targets(table)
+        if not has_target.any():
+            raise TableError(
+                f"No row of the table has a value for the target {self.schema_.target!r}."
+            )
+        return table.filter(pl.Series(has_target, dtype=pl.Boolean)), y[has_target], has_target
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Predict the mean of each row, or its most probable class."""
@@ -240,15 +244,10 @@ class TableModel(BaseEstimator):
         """Return R^2 of the predicted means, or the share of rows whose class is predicted."""
         check_is_fitted(self, "schema_")
         table, _ = _join_targets(X, y, self.schema_)
-        observed, has_target = self.encode_targets(table)
-        if not has_target.any():
-            raise TableError(
-                f"No row of the table has a value for the target {self.schema_.target!r}."
-            )
-        rows = table.filter(pl.Series(has_target, dtype=pl.Boolean))
+        rows, observed, _ = self._select_rows(table)
         answers = self._require_fitted().predict(self._encode_queries(rows))
         compute = r2_score if self.schema_.task == "regression" else accuracy_score
-        return float(compute(observed[has_target], answers))
+        return float(compute(observed, answers))
 
     def __sklearn_tags__(self) -> Tags:
         """Say that tables are taken as they are, and which task this is."""
@@ -321,20 +320,17 @@ class TableModel(BaseEstimator):
         return sort_labels(texts.convert_labels(table[self.schema_.target], self._outcome()))
 
     def _find_places(self, labels: pl.Series) -> NDArray[np.int64]:
-        known = pl.Series(self.labels_, dtype=pl.String)
-        order = pl.Series(range(len(known)), dtype=pl.Int64)
-        places = labels.replace_strict(known, order, default=None, return_dtype=pl.Int64)
-        strange = (places.is_null() & labels.is_not_null()).to_numpy()
-        if strange.any():
-            row = int(strange.argmax())
-            shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
-            raise CellError(
-                row + 1,
-                self.schema_.target,
+        places = texts.find_places(labels, self.labels_, unknown=-2)
+        shown = ", ".join(self.labels_[:5]) + (", ..." if len(self.labels_) > 5 else "")
+        refuse_cells(
+            places == -2,
+            self.schema_.target,
+            lambda row: (
                 f"{labels[row]!r} is not a class of this model ({shown}). Correct the cell, "
-                "leave it empty, or fit the model to rows of this class.",
-            )
-        return places.fill_null(-1).to_numpy()
+                "leave it empty, or fit the model to rows of this class."
+            ),
+        )
+        return places
 
 
 def _join_targets(X: Any, y: Any, schema: Schema | None) -> tuple[pl.DataFrame, str]:

@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import absence, dates, frames, looking, saying, texts
-from posterity.tables.columns import CellError, TableError, Task
+from posterity.tables import dates, frames, looking, saying, spelling, texts
+from posterity.tables.columns import TableError, Task, list_names, refuse_cells
 from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
@@ -140,15 +140,19 @@ def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:
             "the days since some event."
         )
     found = texts.infer_numbers(texts.remove_words(cells, tuple(missing)))
-    values = absence.accept_words(cells, found.values, absence.find_words(cells, found.values.odd))
-    if values.odd.any() and not dates.is_mostly_readable(values):
-        row = int(values.odd.argmax())
-        raise CellError(
-            row + 1,
+    values = spelling.accept_words(
+        cells, found.values, spelling.find_words(cells, found.values.odd)
+    )
+    if not dates.is_mostly_readable(values):
+        refuse_cells(
+            values.odd,
             cells.name,
-            f"{str(cells[row])!r} is not a number, which regression requires. Correct the cell, "
-            "leave it empty, count it as missing "
-            f"({saying.format_option('missing', str(cells[row]))}), or use --task classification.",
+            lambda row: (
+                f"{str(cells[row])!r} is not a number, which regression requires. Correct "
+                "the cell, leave it empty, count it as missing "
+                f"({saying.format_option('missing', str(cells[row]))}), or use --task "
+                "classification."
+            ),
         )
     seen = looking.parse_column(cells, "number", missing=missing)
     column = replace(seen.column, lenient=bool(values.odd.any()))
@@ -183,7 +187,6 @@ def _check_classes(seen: ParsedColumn) -> tuple[str, ...]:
     single = sorted(counts.filter(pl.col("count") == 1)["label"].to_list())
     if not single:
         return ()
-    more = f" and {len(single) - 5} more" if len(single) > 5 else ""
-    shown = ", ".join(texts.format_cell(label) for label in single[:5]) + more
+    shown = list_names([texts.format_cell(label) for label in single])
     some = "is a class" if len(single) == 1 else "are classes"
     return (f"{shown} {some} of the target with a single row, too few to learn from.",)

@@ -4,6 +4,8 @@ A column is typed (Parquet, JSON lines, Python) or text (CSV). Both give the sam
 missing ones as nan (numbers) or null (labels).
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,8 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import numerals
-from posterity.tables.columns import CellError, Column, TableError
+from posterity.tables.columns import Column, TableError, refuse_cells
 
 LARGEST = 1e150
 """Larger numbers raise an error: their squares are infinite."""
@@ -110,29 +111,16 @@ def remove_words(cells: pl.Series, words: tuple[str, ...]) -> pl.Series:
     """
     if not words or not (is_text(cells) or cells.dtype.is_numeric()):
         return cells
-    values = [value for value in map(_parse_word, words) if value is not None]
-    numbers = cells.cast(pl.Float64, strict=False) if not is_text(cells) else None
-    found = pl.Series(np.zeros(len(cells), dtype=np.bool_))
-    if numbers is None:
-        written = strip_whitespace(cells)
-        found = written.str.to_lowercase().is_in([word.strip().lower() for word in words])
-        numbers = written.cast(pl.Float64, strict=False) if values else None
-    if values and numbers is not None:
-        found = found | numbers.is_in(values).fill_null(False)
+    wanted, written = strip_whitespace(pl.Series(words, dtype=pl.String)), strip_whitespace(cells)
+    values = wanted.cast(pl.Float64, strict=False).fill_nan(None).drop_nulls()
+    found = written.str.to_lowercase().is_in(wanted.str.to_lowercase().to_list())
+    if len(values):
+        found |= written.cast(pl.Float64, strict=False).is_in(values.to_list())
     found = found.fill_null(False)
     if not found.any():
         return cells
     kept = cells.to_frame().select(pl.when(~found).then(pl.first()).alias(cells.name))
     return kept.to_series()
-
-
-def _parse_word(word: str) -> float | None:
-    """Return a word as a number, if it is one."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return None if np.isnan(value) else value
 
 
 def parse_numbers(cells: pl.Series, style: str = "", unit: str = "") -> ParsedNumbers:
@@ -170,7 +158,7 @@ def infer_numbers(cells: pl.Series) -> InferredNumbers:
 
 def _infer_unit(cells: pl.Series, rest: pl.Series, style: str) -> InferredNumbers:
     """Return the numbers in the most frequent unit of the texts that are not plain numbers."""
-    units = numerals.count_units(rest, style)
+    units = count_units(rest, style)
     return InferredNumbers(parse_numbers(cells, style, next(iter(units), "")), style, units)
 
 
@@ -211,6 +199,22 @@ def merge_spellings(labels: pl.Series, spellings: tuple[str, ...]) -> pl.Series:
     return found.fill_null(labels) if len(labels) else labels
 
 
+def find_places(
+    labels: pl.Series, levels: Sequence[str], *, unknown: int = -1, missing: int = -1
+) -> NDArray[np.int64]:
+    """Return the place of each label among the levels.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> find_places(pl.Series(["b", "z", None, "a"]), ("a", "b"), missing=2)
+    array([ 1, -1,  2,  0])
+    """
+    known, order = pl.Series(levels, dtype=pl.String), pl.Series(range(len(levels)), dtype=pl.Int64)
+    places = labels.replace_strict(known, order, default=unknown, return_dtype=pl.Int64)
+    return places.set(labels.is_null(), missing).to_numpy()
+
+
 def _convert_to_labels(cells: pl.Series) -> pl.Series:
     """Convert cells to labels without merging any."""
     if is_text(cells):
@@ -233,25 +237,24 @@ def require_numbers(cells: pl.Series, column: Column) -> Array:
 
 def require_valid(values: ParsedNumbers, cells: pl.Series, column: Column, trouble: str) -> Array:
     """Return valid values; raise for the first unreadable or too large cell."""
-    if not column.lenient and values.odd.any():
-        row = int(values.odd.argmax())
-        raise CellError(
-            row + 1,
+    if not column.lenient:
+        refuse_cells(
+            values.odd,
             column.name,
-            f"{format_cell(cells[row])} {trouble}. Correct the cell or leave it empty; if the "
-            "whole "
-            "column is of another kind, set its kind when the model is fitted.",
+            lambda row: (
+                f"{format_cell(cells[row])} {trouble}. Correct the cell or leave it empty; if "
+                "the whole column is of another kind, set its kind when the model is fitted."
+            ),
         )
-    too_large = np.abs(values.numbers) > LARGEST  # nan, for missing, is not
-    if too_large.any():
-        row = int(too_large.argmax())
-        raise CellError(
-            row + 1,
-            column.name,
-            f"{format_cell(cells[row])} is infinite or too large to compute with. Correct the "
-            "cell, leave it empty, count it as missing "
-            f"(--missing={format_cell(cells[row])[1:-1]}), or drop the column.",
-        )
+    refuse_cells(
+        np.abs(values.numbers) > LARGEST,  # nan, for missing, is not
+        column.name,
+        lambda row: (
+            f"{format_cell(cells[row])} is infinite or too large to compute with. Correct "
+            "the cell, leave it empty, count it as missing "
+            f"(--missing={format_cell(cells[row])[1:-1]}), or drop the column."
+        ),
+    )
     return values.numbers
 
 
@@ -293,7 +296,7 @@ def _parse_texts(texts: pl.Series, style: str, unit: str) -> ParsedNumbers:
     rows = np.flatnonzero(unread.to_numpy())
     if len(rows):
         rest = texts.gather(rows)
-        tidied = numerals.parse_numerals(rest, style, unit)
+        tidied = parse_numerals(rest, style, unit)
         values[rows] = tidied.to_numpy()
         odd[rows] = (tidied.is_null() & ~denotes_missing(rest)).to_numpy()
     return ParsedNumbers(values, odd)
@@ -307,3 +310,89 @@ def _format_numbers(values: Array) -> pl.Series:
     return pl.select(
         pl.when(whole).then(series.cast(pl.Int64, strict=False).cast(pl.String)).otherwise(texts)
     ).to_series()
+
+
+_CURRENCY = r"[$\x{20AC}\x{A3}\x{A5}]"
+_GROUPED = r"\d{1,3}(?:X\d{3})+|\d{1,3}(?:\s\d{3})+|\d{1,3}(?:['\x{2019}]\d{3})+|\d+"
+_SUFFIX = r"[\p{L}%\x{B0}\x{2030}\x{20AC}\x{A3}\x{A5}$][\p{L}\p{No}%/.^ ]{0,14}[23]?"
+_MINUS = r"^\x{2212}"
+_BRACKETS = r"^\(\s*([^()+-]*\d[^()]*)\)$"
+
+
+def parse_numerals(texts: pl.Series, style: str = "", unit: str = "") -> pl.Series:
+    """Parse texts as numbers, null where a text is not a number.
+
+    Without a unit, a currency sign or a percent sign is ignored; with one, only this unit is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> parse_numerals(pl.Series(["1,234.5", "(12)", "3 kg"])).to_list()
+    [1234.5, -12.0, None]
+    >>> parse_numerals(pl.Series(["3 kg", "4", "5 lb"]), unit="kg").to_list()
+    [3.0, 4.0, None]
+    """
+    group, point = _marks(style)
+    bare = _strip_unit(_resolve_signs(texts), unit)
+    regular = bare.str.contains(rf"^{_numeral(style)}$")
+    joined = bare.str.replace_all(rf"{group}|\s|['\x{{2019}}]", "").str.replace(point, ".")
+    return joined.cast(pl.Float64, strict=False).set(~regular, None)
+
+
+def count_units(texts: pl.Series, style: str = "") -> dict[str, int]:
+    """Return the units written beside numbers, most frequent first, and how often.
+
+    Spellings that differ by case are one unit.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> count_units(pl.Series(["54 kg", "61 KG", "62 kg", "119 lb", "70"]))
+    {'kg': 3, 'lb': 1}
+    """
+    pattern = (
+        rf"^[+-]?\s*(?<before>{_CURRENCY})?\s*[+-]?(?<digits>{_numeral(style)})"
+        rf"\s*(?<after>{_SUFFIX})?$"
+    )
+    found = _resolve_signs(texts).str.extract_groups(pattern).struct.unnest()
+    written = found.filter(pl.col("digits").str.contains(r"\d")).select(
+        unit=pl.coalesce("before", pl.col("after").str.strip_chars(" "))
+    )
+    counts = written.drop_nulls().with_columns(folded=pl.col("unit").str.to_lowercase())
+    spelt = counts.group_by("folded", "unit").len().sort("len", "unit", descending=[True, False])
+    units = (
+        spelt.group_by("folded", maintain_order=True)
+        .agg(pl.col("unit").first(), pl.col("len").sum())
+        .sort("len", "unit", descending=[True, False])
+    )
+    return dict(zip(units["unit"].to_list(), units["len"].to_list(), strict=True))
+
+
+def has_brackets(texts: pl.Series) -> bool:
+    """Return whether a text is a number in brackets, as negative amounts in accounts."""
+    return bool(texts.str.contains(_BRACKETS).any())
+
+
+def _marks(style: str) -> tuple[str, str]:
+    """Return the patterns of the mark between thousands and of the decimal mark."""
+    return ("\\.", ",") if style else (",", "\\.")
+
+
+def _numeral(style: str) -> str:
+    """Return the pattern of a number with an optional sign."""
+    group, point = _marks(style)
+    return rf"[+-]?(?:{_GROUPED.replace('X', group)})?(?:{point}\d*)?(?:[eE][+-]?\d+)?"
+
+
+def _resolve_signs(texts: pl.Series) -> pl.Series:
+    """Write minus signs and brackets as a hyphen."""
+    return texts.str.replace(_MINUS, "-").str.replace(_BRACKETS, "-${1}")
+
+
+def _strip_unit(texts: pl.Series, unit: str) -> pl.Series:
+    """Remove the unit beside a number."""
+    before = re.escape(unit) if unit else _CURRENCY
+    after = re.escape(unit) if unit else rf"(?:%|{_CURRENCY})"
+    return texts.str.replace(rf"(?i)^([+-]?)\s*{before}\s*", "${1}").str.replace(
+        rf"(?i)\s*{after}$", ""
+    )

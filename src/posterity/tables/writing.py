@@ -7,27 +7,22 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, get_args
+from typing import IO, Literal, TypeAlias
 
 import polars as pl
 
 from posterity import files
-from posterity.tables import columns, sniffing
+from posterity.tables import columns, streams
 
 Kind: TypeAlias = Literal["csv", "tsv", "parquet", "jsonl"]
 
-_SEPARATORS = {"csv": ",", "tsv": "\t"}
-_SUFFIXES: dict[str, Kind] = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
+_OF_KIND: dict[Kind, str] = {
+    "csv": ".csv .txt",
+    "tsv": ".tsv .tab",
+    "parquet": ".parquet .pq",
+    "jsonl": ".jsonl .ndjson .json",
 }
+_SUFFIXES = {suffix: kind for kind, suffixes in _OF_KIND.items() for suffix in suffixes.split()}
 
 
 def write_batches(
@@ -61,38 +56,36 @@ def write_batches(
     >>> path.read_text().split()
     ['x', '1', '2', '3']
     """
-    kind = _find_format(path, format)
-    with _open_destination(path) as file:
-        if kind == "parquet":
-            return _write_parquet(file, _check_columns(batches))
-        with _wrap_in_gzip(file, path) as text:
-            return _write_text(text, _check_columns(batches), kind)
-
-
-def _find_format(path: str | os.PathLike[str], format: str | None) -> Kind:
-    """Return the format from the argument or the suffix."""
-    if format is not None and format not in get_args(Kind):
-        raise ValueError(f"format is {format!r}; it must be 'csv', 'tsv', 'parquet' or 'jsonl'.")
-    kind = next((k for k in get_args(Kind) if k == format), None) or _find_format_of_name(path)
-    if kind == "parquet" and _is_gzip(path):
+    kind, packed = _find_format(path, format), Path(path).suffix.lower() == ".gz"
+    if packed and kind == "parquet":
         raise columns.TableError(
             f"{path} would be a gzip-compressed Parquet file, but Parquet is compressed already: "
             "remove .gz."
         )
-    return kind
+    frames = _check_columns(batches)
+    with _open_destination(path) as file:
+        if kind == "parquet":
+            return _write_parquet(file, frames)
+        if not packed:
+            return _write_text(file, frames, kind)
+        # A name and a time would make equal tables different files.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as text:
+            return _write_text(text, frames, kind)
 
 
-def _find_format_of_name(path: str | os.PathLike[str]) -> Kind:
-    """Return the format implied by a file name."""
-    if os.fspath(path) == "-":
-        return "csv"
-    plain = sniffing.strip_gz(path)
-    if plain.suffix.lower() not in _SUFFIXES:
+def _find_format(path: str | os.PathLike[str], format: str | None) -> Kind:
+    """Return the format from the argument or the suffix."""
+    if format is not None and format not in _OF_KIND:
+        raise ValueError(f"format is {format!r}; it must be 'csv', 'tsv', 'parquet' or 'jsonl'.")
+    default = "csv" if os.fspath(path) == "-" else None
+    suffix = streams.strip_gz(path).suffix.lower()
+    kind = next((k for k in _OF_KIND if k == (format or default)), None) or _SUFFIXES.get(suffix)
+    if kind is None:
         raise columns.TableError(
             f"{path} has no known format: use a name that ends in .csv, .tsv, .parquet or "
             ".jsonl, or for example .csv.gz."
         )
-    return _SUFFIXES[plain.suffix.lower()]
+    return kind
 
 
 @contextlib.contextmanager
@@ -115,36 +108,19 @@ def _open_destination(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise columns.TableError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-@contextlib.contextmanager
-def _wrap_in_gzip(file: IO[bytes], path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Return the file, wrapped in reproducible gzip if its name asks for it."""
-    if not _is_gzip(path):
-        yield file
-        return
-    with gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0) as packed:
-        yield packed  # type: ignore[misc]  # a GzipFile is a binary file, but mypy does not know
-
-
-def _is_gzip(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file name ends in .gz."""
-    return Path(path).suffix.lower() == ".gz"
-
-
-def _write_text(file: IO[bytes], frames: Iterable[pl.DataFrame], kind: Kind) -> int:
+def _write_text(file: IO[bytes] | gzip.GzipFile, frames: Iterable[pl.DataFrame], kind: Kind) -> int:
     """Write the frames as lines, with one header."""
-    n_rows = 0
+    n_rows, separator = 0, "\t" if kind == "tsv" else ","
     for number, frame in enumerate(frames):
         # Format first: polars does not report operating system errors while writing.
-        file.write(_format_lines(frame, kind, include_header=number == 0).encode())
+        text = (
+            frame.write_ndjson()
+            if kind == "jsonl"
+            else frame.write_csv(include_header=number == 0, separator=separator)
+        )
+        file.write(text.encode())
         n_rows += frame.height
     return n_rows
-
-
-def _format_lines(frame: pl.DataFrame, kind: Kind, *, include_header: bool) -> str:
-    """Format the rows as text."""
-    if kind == "jsonl":
-        return frame.write_ndjson()
-    return frame.write_csv(include_header=include_header, separator=_SEPARATORS[kind])
 
 
 def _write_parquet(file: IO[bytes], frames: Iterable[pl.DataFrame]) -> int:

@@ -1,15 +1,11 @@
 from posterity.trees.estimators.boosted_classifier import BoostedTreesClassifier
 from posterity.trees.estimators.boosted_regressor import BoostedTreesRegressor
 from posterity.trees.estimators.logit_boost import LogitBoostClassifier
-from posterity.trees.estimators.random_fern_classifier import RandomFernClassifier
-from posterity.trees.estimators.random_fern_regressor import RandomFernRegressor
-from posterity.trees.estimators.random_forest_classifier import RandomForestClassifier
-from posterity.trees.estimators.random_forest_regressor import RandomForestRegressor
-from posterity.trees.estimators.random_tree_classifier import RandomTreeClassifier
-from posterity.trees.estimators.random_tree_regressor import RandomTreeRegressor
+from posterity.trees.estimators.random_fern import RandomFernClassifier, RandomFernRegressor
+from posterity.trees.estimators.random_forest import RandomForestClassifier, RandomForestRegressor
+from posterity.trees.estimators.random_tree import RandomTreeClassifier, RandomTreeRegressor
 from posterity.trees.families.columns import Columns
-from posterity.trees.families.family import Family
-from posterity.trees.families.function import Function
+from posterity.trees.families.family import Family, Function
 from posterity.trees.families.projections import Differences, Orientations, Projections
 from posterity.trees.structure import Trees
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import page_forms, validation
 from posterity.arrays import Array
+from posterity.page_forms import Form
 from posterity.trees.families.family import Tests
 
+_BYTES_OF_LEAF = 12  # in a page
 _TEST_TYPES = (np.int16, np.int32, np.int64, np.float64)
 
 
@@ -79,6 +81,45 @@ class Trees:
             np.concatenate([part.gains for part in parts]),
             int(leaves[-1]),
         )
+
+    def page_form(self, tests: list[int]) -> tuple[Form, NDArray[np.intp]]:
+        """Return the form of the nodes in depth-first order, and the leaves in the same order.
+
+        Children need no index: zero is a leaf, any other number one more than the test of a node.
+        """
+        page_forms.check_size(self.n_leaves * _BYTES_OF_LEAF // 8, f"{self.n_leaves:,} leaves")
+        visited, order = self._walk()
+        which = self.tests[:, 0].astype(np.int64)
+        codes, values = np.zeros(len(which), dtype=np.int64), []
+        for test in range(len(tests)):
+            found, codes[which == test] = np.unique(
+                self.thresholds[which == test], return_inverse=True
+            )
+            values.append(found)
+        stream = np.where(visited < 0, 0, 1 + which[np.maximum(visited, 0)] if len(which) else 0)
+        nodes = {
+            "trees": self.n_trees,
+            "tests": tests,
+            "stream": stream,
+            "codes": codes[visited[visited >= 0]],
+            "thresholds": values,
+        }
+        return nodes, order
+
+    def _walk(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Return nodes in depth-first order, -1 for a leaf, and the leaves."""
+        children: list[list[int]] = self.children.tolist()
+        visited, leaves = [], []
+        for root in self.roots.tolist():
+            waiting = [root]
+            while waiting:
+                node = waiting.pop()
+                visited.append(max(node, -1))
+                if node < 0:
+                    leaves.append(~node)
+                else:
+                    waiting.extend(reversed(children[node]))
+        return np.array(visited, dtype=np.int64), np.array(leaves, dtype=np.intp)
 
 
 def _shift_links(links: NDArray[np.int32], nodes: int, leaves: int) -> NDArray[np.int32]:

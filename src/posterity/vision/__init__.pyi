@@ -4,8 +4,7 @@ from posterity.vision.depth_differences import DepthDifferences, DepthPixels
 from posterity.vision.depth_images import read_depth
 from posterity.vision.detections import Detections
 from posterity.vision.detector import WindowDetector
-from posterity.vision.displacement_tracker import DisplacementTracker
-from posterity.vision.gabor import Gabor
+from posterity.vision.displacement_tracker import DisplacementTracker, TrackedBox
 from posterity.vision.haar import HaarFeatures
 from posterity.vision.images import (
     ImageError,
@@ -16,21 +15,18 @@ from posterity.vision.images import (
     write_image,
 )
 from posterity.vision.joints import JointFinder, Joints
-from posterity.vision.label_colors import choose_colors
-from posterity.vision.label_maps import read_label_map, write_label_map
+from posterity.vision.label_maps import choose_colors, read_label_map, write_label_map
 from posterity.vision.masks import read_mask
 from posterity.vision.models import load_packaged
-from posterity.vision.patch_classifier import PatchClassifier
+from posterity.vision.patches import Gabor, PatchClassifier
 from posterity.vision.pose_modes import PoseModes
 from posterity.vision.random_field import RandomField
-from posterity.vision.shape_contexts import ShapeContexts
 from posterity.vision.silhouette_pose import SilhouettePose
+from posterity.vision.silhouettes import ShapeContexts
 from posterity.vision.surface_layout import SurfaceLayout
-from posterity.vision.texton_bank import TextonBank
+from posterity.vision.texton_bank import TextonBank, Textons
 from posterity.vision.texton_rectangles import TextonPixels, TextonRectangles
 from posterity.vision.texton_segmenter import TextonSegmenter
-from posterity.vision.textons import Textons
-from posterity.vision.tracking.tracked_box import TrackedBox
 from posterity.vision.walking import WalkingModel
 
 __all__ = [

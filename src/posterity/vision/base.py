@@ -1,4 +1,4 @@
-"""What the systems share: one convention for one image or several, and names of classes.
+"""Conventions of all systems: one image or several, and names of classes.
 
 ``fit(X, y, *, groups=None, ...)`` takes images X and what is known of them, y: labels, or poses.
 Methods such as ``predict_proba(X)`` take a list of images. Where the answer is a map, whose size is
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 from sklearn.base import BaseEstimator
 
 from posterity import distributions
@@ -128,7 +129,7 @@ def measure_entropy(probabilities: ArrayLike) -> Array:
     """
     p = np.asarray(probabilities, dtype=np.float64)
     share = p / p.sum(axis=-1, keepdims=True)
-    return np.abs(np.sum(share * np.log2(np.where(share > 0.0, share, 1.0)), axis=-1))
+    return np.sum(special.entr(share), axis=-1) / np.log(2.0)
 
 
 def _map_list(function: Callable[[Any], Any], answers: Any) -> Any:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.trees import forests
 from posterity.vision import base, bodies
@@ -22,6 +23,7 @@ _HELD_OUT = 10  # of so many groups of images, one is set aside
 _MOST_HELD_OUT = 1000  # images
 
 
+@declare_parameters
 class BodyPartForest(base.PixelClassifier):
     """Random forest that assigns each pixel of a depth image to one of 31 parts of the body.
 
@@ -96,35 +98,20 @@ class BodyPartForest(base.PixelClassifier):
         page="body_parts",
     )
 
-    forest_: forests.ClassForest
+    forest_: forests.ClassForest = field(init=False)
     names_ = bodies.PARTS  # of all columns, those of parts not seen in training too
 
-    def __init__(
-        self,
-        n_estimators: int = 3,
-        *,
-        max_features: int = 100,
-        max_depth: int | None = 20,
-        min_samples_leaf: float = 4.0,
-        max_samples: float | None = None,
-        pixels_per_image: int = 200,
-        nearest: float = 0.015,
-        reach: float = 1.0,
-        field_of_view: float = 58.6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.max_samples = max_samples
-        self.pixels_per_image = pixels_per_image
-        self.nearest = nearest
-        self.reach = reach
-        self.field_of_view = field_of_view
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: int = field(default=3, kw_only=False)
+    max_features: int = 100
+    max_depth: int | None = 20
+    min_samples_leaf: float = 4.0
+    max_samples: float | None = None
+    pixels_per_image: int = 200
+    nearest: float = 0.015
+    reach: float = 1.0
+    field_of_view: float = 58.6
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,

@@ -121,7 +121,7 @@ class DepthPixels:
         )
 
     def unpack(self) -> _Arrays:
-        """What compiled code reads."""
+        """Return the arrays that compiled code reads."""
         return self.depth, self.images, self.focal_lengths, self.pixels
 
     def read_depths(self) -> NDArray[np.uint16]:
@@ -207,7 +207,7 @@ class DepthDifferences(trees.Family):
         return answer_test
 
     def unpack_rows(self, rows: DepthPixels) -> _Arrays:
-        """What compiled code reads."""
+        """Return the arrays that compiled code reads."""
         return rows.unpack()
 
     def cuts(self, tests: Tests) -> NDArray[np.float64]:

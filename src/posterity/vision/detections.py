@@ -1,4 +1,4 @@
-"""What a detector finds: boxes with probabilities, as JSON, CSV and pictures."""
+"""Boxes that a detector finds, with probabilities, as JSON, CSV and pictures."""
 
 from __future__ import annotations
 

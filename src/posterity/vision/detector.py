@@ -13,28 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, linalg, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import (
-    calibration,
-    inputs,
-    opencv_xml,
-    pyramid,
-    searching,
-    single_view,
-    variations,
-)
-from posterity.vision.windows.background import Background
-from posterity.vision.windows.calibration import Calibration
-from posterity.vision.windows.grouping import Groups
+from posterity.vision.windows import grouping, inputs, opencv_xml, pyramid, samples, searching
+from posterity.vision.windows.grouping import Calibration, Groups
+from posterity.vision.windows.samples import Background, Inset, Variations
 from posterity.vision.windows.training import Round, TrainingOptions, WindowTraining, train_sum
-from posterity.vision.windows.variations import Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _PASTED = 3.0  # patches on a scene, on average
 
 
+@declare_parameters
 class WindowDetector(BaseEstimator):
     """Detector of objects in images, with a probability on every box.  [P9 9.12.1]
 
@@ -145,55 +137,31 @@ class WindowDetector(BaseEstimator):
         page="detection",
     )
 
-    calibration_: Calibration | None
-    cascade_: WindowSum
-    rounds_: list[Round]
-    view_: Array | None
+    calibration_: Calibration | None = field(init=False)
+    cascade_: WindowSum = field(init=False)
+    rounds_: list[Round] = field(init=False)
+    view_: Array | None = field(init=False)
 
-    def __init__(
-        self,
-        window: tuple[int, int] = (24, 24),
-        *,
-        channels: str = "gray",
-        inset: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
-        n_estimators: int = 1000,
-        max_depth: int = 2,
-        max_features: int = 600,
-        learning_rate: float = 0.5,
-        n_patches: int = 10000,
-        n_background: int = 6000,
-        mirror: bool = True,
-        kept: float = 0.97,
-        validation_fraction: float = 0.12,
-        scale_factor: float = 1.1,
-        stride: int = 2,
-        overlap: float = 0.3,
-        min_size: float | None = None,
-        prior: float | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.window = window
-        self.channels = channels
-        self.inset = inset
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.learning_rate = learning_rate
-        self.n_patches = n_patches
-        self.n_background = n_background
-        self.mirror = mirror
-        self.kept = kept
-        self.validation_fraction = validation_fraction
-        self.scale_factor = scale_factor
-        self.stride = stride
-        self.overlap = overlap
-        self.min_size = min_size
-        self.prior = prior
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    window: tuple[int, int] = field(default=(24, 24), kw_only=False)
+    channels: str = "gray"
+    inset: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    n_estimators: int = 1000
+    max_depth: int = 2
+    max_features: int = 600
+    learning_rate: float = 0.5
+    n_patches: int = 10000
+    n_background: int = 6000
+    mirror: bool = True
+    kept: float = 0.97
+    validation_fraction: float = 0.12
+    scale_factor: float = 1.1
+    stride: int = 2
+    overlap: float = 0.3
+    min_size: float | None = None
+    prior: float | None = None
+    warm_start: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     @classmethod
     def from_opencv(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
@@ -299,8 +267,8 @@ class WindowDetector(BaseEstimator):
         """
         check_is_fitted(self, "cascade_")
         frames = inputs.check_frames(image, self.channels)
-        if self.view_ is not None and not single_view.shows_view(frames[-1], self.view_):
-            callers.warn_caller(f"{single_view.NOTE} This image shows another view.")
+        if self.view_ is not None and not inputs.shows_view(frames[-1], self.view_):
+            callers.warn_caller(f"{inputs.NOTE} This image shows another view.")
         groups = self._search(frames, self.min_size if min_size is None else min_size)
         found = self.calibration_
         probability = (
@@ -330,7 +298,7 @@ class WindowDetector(BaseEstimator):
     @property
     def notes_(self) -> tuple[str, ...]:
         """Sentences about the limits of the detector."""
-        return () if self.view_ is None else (single_view.NOTE,)
+        return () if self.view_ is None else (inputs.NOTE,)
 
     def check_consistency(self) -> None:
         """Raise ValueError unless the parts of a detector that was read from a file agree."""
@@ -343,7 +311,7 @@ class WindowDetector(BaseEstimator):
         agrees = cascade.shape == (planes, *self.window)
         validation.require(agrees, "the window of the detector is not that of its trees.")
         if vars(self).get("view_") is not None:
-            validation.require_array(self.view_, "view_", np.float64, single_view.SHAPE)
+            validation.require_array(self.view_, "view_", np.float64, inputs.SHAPE)
 
     def _search(self, frames: Pixels, min_size: float | None) -> Groups:
         return searching.find_boxes(
@@ -368,7 +336,7 @@ class WindowDetector(BaseEstimator):
     def _note_view(self, views: list[Pixels]) -> None:
         """Keep the view that all have in common, if any, and warn of it."""
         if self.calibration_ is not None:
-            self.view_ = single_view.find_shared_view([frames[-1] for frames in views])
+            self.view_ = inputs.find_shared_view([frames[-1] for frames in views])
         for note in self.notes_:
             callers.warn_caller(f"{note} For others, call calibrate with images of other places.")
 
@@ -378,16 +346,16 @@ class WindowDetector(BaseEstimator):
         """From held-out scenes as they are, or with patches pasted on them if they are empty."""
         if not any(len(b) for b in boxes):
             least = int(self.window[0] / Inset(*self.inset).height)
-            scenes = calibration.flip_scenes(scenes, mirror=self.mirror)
-            varied = variations.vary_patches(patches, Variations(mirror=self.mirror), rng)
-            scenes, boxes = calibration.paste_patches(scenes, varied, _PASTED, least, rng)
+            scenes = grouping.flip_scenes(scenes, mirror=self.mirror)
+            varied = samples.vary_patches(patches, Variations(mirror=self.mirror), rng)
+            scenes, boxes = grouping.paste_patches(scenes, varied, _PASTED, least, rng)
         try:
             self._calibrate(scenes, boxes)
-        except calibration.NoBoxError as error:
+        except grouping.NoBoxError as error:
             callers.warn_caller(f"{error} Boxes have no probability until then.")
 
     def _find_start(self, options: TrainingOptions) -> WindowTraining | None:
-        """What a fit with ``warm_start`` goes on from."""
+        """Return the training that a fit with ``warm_start`` goes on from."""
         cascade = getattr(self, "cascade_", None)
         if not self.warm_start or cascade is None:
             return None

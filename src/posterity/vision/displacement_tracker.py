@@ -3,25 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from posterity import linear
+from posterity import linalg, linear
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import images, kalman
 from posterity.vision.integrals import Pixels
 from posterity.vision.kalman import ConstantVelocityFilter, NormalState
 from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking.channels import WindowFrame
 from posterity.vision.tracking.experts import DisplacementExpert
-from posterity.vision.tracking.tracked_box import TrackedBox
 from posterity.vision.tracking.verifier import Candidate, Verifier
-from posterity.vision.tracking.windows import WindowFrame
+
+_SEEN, _HIDDEN = np.array([0, 170, 60]), np.array([230, 60, 0])  # colours
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedBox:
+    """Box of an object in a frame.
+
+    Attributes
+    ----------
+    box : array of shape (4,)
+        Left, top, right and bottom in pixels; the first pixel reaches from 0 to 1.
+    covariance : array of shape (3, 3)
+        Covariance of the middle, x and y in pixels, and of the logarithm of the size.
+    probability : float
+        Probability that the object is seen in this frame.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import TrackedBox
+    >>> found = TrackedBox(
+    ...     np.array([10.0, 20.0, 30.0, 50.0]), np.diag([4.0, 9.0, 0.01]), 0.97
+    ... )
+    >>> found.center, found.radii(0.9).round(1)
+    (array([20., 35.]), array([6.4, 4.3]))
+    """
+
+    box: Array
+    covariance: Array
+    probability: float
+
+    @property
+    def center(self) -> Array:
+        """Middle of the box, x and y."""
+        return 0.5 * (self.box[:2] + self.box[2:])
+
+    def radii(self, coverage: float = 0.9) -> Array:
+        """Return the half axes, longest first, of the ellipse that holds the middle."""
+        return np.asarray(np.hypot(*self._get_axes(coverage)))
+
+    def ellipse(self, coverage: float = 0.9, n_points: int = 60) -> Array:
+        """Return points (n_points, 2) of the ellipse that holds the middle."""
+        angles = np.linspace(0.0, 2.0 * np.pi, n_points)
+        circle = np.stack([np.cos(angles), np.sin(angles)])
+        return np.asarray(self.center + (self._get_axes(coverage) @ circle).T)
+
+    def find_coverage(self, point: Array) -> float:
+        """Return the coverage of the ellipse on whose edge a point, x and y, lies."""
+        L = linalg.cholesky(self.covariance[:2, :2])
+        z = linalg.solve_lower(L, np.asarray(point, dtype=np.float64) - self.center)
+        return float(stats.chi2.cdf(z @ z, 2))
+
+    def draw(self, image: Any, coverage: float = 0.9) -> Pixels:
+        """Return a copy of the image in colour with the box, the ellipse and the probability.
+
+        Parameters
+        ----------
+        image : array (H, W) or (H, W, 3)
+            The frame.
+        coverage : float, default=0.9
+            Probability that the middle is inside the ellipse.
+        """
+        from PIL import Image, ImageDraw
+
+        picture = Image.fromarray(images.to_color(image).copy())
+        pen, line = ImageDraw.Draw(picture), max(1, round(min(picture.size) / 200))
+        color = tuple((self.probability * _SEEN + (1.0 - self.probability) * _HIDDEN).astype(int))
+        x0, y0, x1, y1 = map(float, self.box)
+        pen.rectangle((x0, y0, max(x0, x1 - 1), max(y0, y1 - 1)), outline=color, width=line)
+        points = self.ellipse(coverage)
+        pen.line([tuple(map(float, point)) for point in points], fill=color, width=line)
+        pen.text((x0 + line + 1, y0 + line), f"{self.probability:.2f}", fill=color)
+        return np.asarray(picture)
+
+    def _get_axes(self, coverage: float) -> Array:
+        """Return the half axes as columns."""
+        U, s, _ = linalg.thin_svd(self.covariance[:2, :2])
+        return np.asarray(U * np.sqrt(s * stats.chi2.ppf(coverage, 2)))
+
 
 # Lengths are in sides of the object (the root of its area), so that they fit all sizes.
 _ACCELERATION = np.array([0.03, 0.03, 0.004])  # standard deviation per frame; the last: log size
@@ -38,6 +120,7 @@ _PULL, _SIZE_SPREAD = 0.02, 0.07
 _SMALLEST = 6.0  # pixels: a smaller box has nothing to track
 
 
+@declare_parameters
 class DisplacementTracker(BaseEstimator):
     """Follows an object from a box in the first frame.
 
@@ -99,26 +182,17 @@ class DisplacementTracker(BaseEstimator):
         page="tracking",
     )
 
-    frame_: WindowFrame
-    state_: NormalState
-    verifier_: Verifier
-    found_: Candidate
-    experts_: list[DisplacementExpert]
+    frame_: WindowFrame = field(init=False)
+    state_: NormalState = field(init=False)
+    verifier_: Verifier = field(init=False)
+    found_: Candidate = field(init=False)
+    experts_: list[DisplacementExpert] = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        regressor: Any = None,
-        n_windows: int = 200,
-        n_keyframes: int = 4,
-        relearn_every: int = 8,
-        random_state: Any = 0,
-    ) -> None:
-        self.regressor = regressor
-        self.n_windows = n_windows
-        self.n_keyframes = n_keyframes
-        self.relearn_every = relearn_every
-        self.random_state = random_state
+    regressor: Any = None
+    n_windows: int = 200
+    n_keyframes: int = 4
+    relearn_every: int = 8
+    random_state: Any = 0
 
     def start(self, frame: Any, box: ArrayLike) -> DisplacementTracker:
         """Learn the object from the first frame.

@@ -1,4 +1,7 @@
-"""Banks of filters that describe the surroundings of a pixel: texture, colour and gradients."""
+"""Banks of filters that describe the surroundings of a pixel: texture, colour and gradients.
+
+Colours are lightness and two opponent axes (CIE L*a*b*): distances are about as large as seen.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from posterity.vision import lab
+from posterity.vision import images
+
+Planes = NDArray[np.float32]
+
+
+def convert_to_lab(image: Any) -> Planes:
+    """L*, a* and b* of an image, (H, W, 3); L* lies between 0 and 100.
+
+    Parameters
+    ----------
+    image : array (H, W) or (H, W, 3)
+        Gray values, or red, green and blue in sRGB, as :func:`posterity.vision.to_color` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import filters
+    >>> filters.convert_to_lab(np.array([[[255, 0, 0]]], dtype=np.uint8)).round(1)
+    array([[[53.2, 80.1, 67.2]]], dtype=float32)
+    """
+    share = images.to_color(image).astype(np.float32) / np.float32(255.0)
+    planes: Planes = images.import_skimage("color").rgb2lab(share)
+    return planes
+
 
 Responses = NDArray[np.float32]
-"""What each pixel answers to each filter, (H, W, D)."""
+"""Answers of each pixel to each filter, (H, W, D)."""
 
 _COLOR_WIDTHS = (1.0, 2.0, 4.0)
 _LAPLACIAN_WIDTHS = (1.0, 2.0, 4.0, 8.0)
@@ -26,7 +52,7 @@ _CELL = 5.0  # pixels between the places at which gradients are looked at
 _CONTRAST = 2.0  # gradients of this many units of lightness a pixel count as much as they are
 
 
-def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_texture(planes: Planes, every: int = 1) -> Responses:
     """Responses to 17 filters: textures and colours at several scales.  [P9 9.12.3]
 
     Gaussians of 1, 2 and 4 pixels on L*, a* and b*; Laplacians of Gaussians of 1, 2, 4 and 8
@@ -67,13 +93,13 @@ def filter_texture(planes: lab.Planes, every: int = 1) -> Responses:
     return np.stack([response[::every, ::every] for response in found], axis=-1)
 
 
-def filter_color(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_color(planes: Planes, every: int = 1) -> Responses:
     """L*, a* and b* of slightly blurred images, (H / every, W / every, 3)."""
     blurred = [_blur(np.ascontiguousarray(planes[..., c]), _BLUR_OF_COLOR) for c in range(3)]
     return np.stack([plane[::every, ::every] for plane in blurred], axis=-1)
 
 
-def filter_gradients(planes: lab.Planes, every: int = 1) -> Responses:
+def filter_gradients(planes: Planes, every: int = 1) -> Responses:
     """Directions of the gradients of L* at nine places around each pixel, 72 numbers.
 
     At each place, gradients are summed by direction in eight bins, weighted by a Gaussian; the 72

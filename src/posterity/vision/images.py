@@ -8,6 +8,7 @@ eight. What the header promises is checked before memory is taken.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -289,6 +290,16 @@ def import_pillow() -> Any:
             "Reading and writing image files requires Pillow: pip install 'posterity[vision]'."
         ) from error
     return Image
+
+
+def import_skimage(name: str) -> Any:
+    """Return a module of scikit-image, or say how to install it."""
+    try:
+        return importlib.import_module(f"skimage.{name}")
+    except ImportError as error:
+        raise ImportError(
+            "Colours and segments of images require scikit-image: pip install 'posterity[vision]'."
+        ) from error
 
 
 def _list_formats(pillow: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""The grids of an image: its pixels, samples of its reduced copy, and cells of samples."""
+"""The grids of an image, its pixels, samples and cells of samples, and values between them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.vision.interpolation import Map, interpolate_map
+
+Map = NDArray[np.float32]
+
+
+def interpolate_map(values: Map, rows: Array, columns: Array) -> Map:
+    """Values (h, w, C) at rows (n,) and columns (m,) between grid points, (n, m, C).
+
+    Beyond the first and the last point, values are those there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import picture_grids
+    >>> values = np.array([[[0.0], [4.0]]], dtype=np.float32)
+    >>> picture_grids.interpolate_map(values, np.array([0.0]), np.array([-1.0, 0.25, 3.0])).ravel()
+    array([0., 1., 4.], dtype=float32)
+    """
+    first, second, share = _find_neighbours(rows, values.shape[0])
+    between = values[first] + (values[second] - values[first]) * share[:, None, None]
+    first, second, share = _find_neighbours(columns, values.shape[1])
+    here, there = np.take(between, first, axis=1), np.take(between, second, axis=1)
+    there -= here
+    there *= share[:, None]
+    there += here
+    return there
+
+
+def _find_neighbours(
+    at: Array, n: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float32]]:
+    """The grid points on either side, and the share of the second."""
+    place = np.clip(at, 0.0, n - 1.0)
+    first = np.floor(place).astype(np.intp)
+    return first, np.minimum(first + 1, n - 1), (place - first).astype(np.float32)
 
 
 @dataclass(frozen=True)
 class PictureGrids:
-    """Where samples and cells of a reduced image lie in the image itself.
+    """Places of samples and cells of a reduced image in the image itself.
 
     Attributes
     ----------

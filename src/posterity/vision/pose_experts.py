@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from posterity import linalg, validation
 from posterity.arrays import Array
 from posterity.linalg.leading import leading_eigenpairs
-from posterity.vision.shape_contexts import find_squares
+from posterity.vision.silhouettes import find_squares
 
 _NEIGHBOURS = 10  # nearest poses between which features differ by noise
 _MOST_ROWS = 2000  # whose neighbours, or distances, are looked for

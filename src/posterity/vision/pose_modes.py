@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from posterity import distributions
 from posterity.arrays import Array
@@ -97,3 +98,27 @@ class PoseModes:
         which = np.minimum(np.arange(most), n_modes - 1)
         p = np.where(np.arange(most) < n_modes, self.probability[:, which], 0.0)
         return PoseModes(p, self.poses[:, which], self.standard_deviations[:, which])
+
+
+def check_poses(y: ArrayLike, n_masks: int, *, least: int) -> Array:
+    """Check poses to learn from, (N, ...): finite, enough of them, and one for each mask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_poses(np.ones((3, 2)), 3, least=30)
+    Traceback (most recent call last):
+        ...
+    ValueError: 3 poses are too few to learn from: 30 at least.
+    """
+    poses = np.asarray(y, dtype=np.float64)
+    if poses.ndim < 2 or poses[0].size == 0:
+        raise ValueError(f"Poses must have a row each, not the shape {poses.shape}.")
+    if not np.isfinite(poses).all():
+        row = int(np.flatnonzero(~np.isfinite(poses.reshape(len(poses), -1)).all(axis=1))[0])
+        raise ValueError(f"The pose in row {row} has a number that is not finite.")
+    if len(poses) != n_masks:
+        raise ValueError(f"There are {n_masks} silhouettes, but {len(poses)} poses.")
+    if len(poses) < least:
+        raise ValueError(f"{len(poses)} poses are too few to learn from: {least} at least.")
+    return poses

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from posterity import validation
-from posterity.vision.lab import Planes
+from posterity.vision.filters import Planes
 
 Field = NDArray[np.float32]
 

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from posterity import optimize
 from posterity.arrays import Array
 from posterity.vision import random_field
-from posterity.vision.lab import Planes
+from posterity.vision.filters import Planes
 from posterity.vision.random_field import Field, FieldBlocks, RandomField
 
 _MOST_PIXELS = 200  # of an image, from which the field is learned
@@ -71,7 +71,7 @@ class _DrawnPixels:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What the activations of drawn pixels are linear in, given the distributions of blocks."""
+    """Terms that activations of drawn pixels are linear in, given the distributions of blocks."""
 
     parts: tuple[Field, Field, Field]  # (n, C) each: own, pooled and agreement
     shares: Array  # (N, C), mean distribution of the blocks of each image

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import masks
-from posterity.vision.occupancy import measure_occupancy
-from posterity.vision.pose_chains import measure_bend, measure_speeds
+from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
-from posterity.vision.pose_mixtures import PoseMixture
-from posterity.vision.pose_modes import PoseModes
-from posterity.vision.shape_contexts import ShapeContexts
+from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
+from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.silhouettes import ShapeContexts
 
 _FOLDS = 5
 _BLOCKS = 40  # of frames that are held out together, where no groups are given
@@ -34,6 +34,7 @@ _ROWS_OF_EXPERT = 10  # at least, on average
 _MOST_SCORED = 2000  # held-out rows by which choices are made
 
 
+@declare_parameters
 class SilhouettePose(BaseEstimator):
     """Pose of a person from a silhouette, with all poses that it may show.
 
@@ -115,33 +116,20 @@ class SilhouettePose(BaseEstimator):
         page="silhouettes",
     )
 
-    experts_: PoseExperts
-    contexts_: ShapeContexts | None
-    motion_scale_: float | None
-    video_sharpness_: float | None
+    experts_: PoseExperts = field(init=False)
+    contexts_: ShapeContexts | None = field(init=False)
+    motion_scale_: float | None = field(init=False)
+    video_sharpness_: float | None = field(init=False)
 
-    def __init__(
-        self,
-        n_experts: int = 24,
-        *,
-        n_columns: int = 200,
-        n_components: int = 40,
-        contexts: ShapeContexts | None = None,
-        grid_shape: tuple[int, int] = (24, 16),
-        pseudo_count: float = 1e-4,
-        shrinkage: float = 0.1,
-        penalty: float = 0.1,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_experts = n_experts
-        self.n_columns = n_columns
-        self.n_components = n_components
-        self.contexts = contexts
-        self.grid_shape = grid_shape
-        self.pseudo_count = pseudo_count
-        self.shrinkage = shrinkage
-        self.penalty = penalty
-        self.random_state = random_state
+    n_experts: int = field(default=24, kw_only=False)
+    n_columns: int = 200
+    n_components: int = 40
+    contexts: ShapeContexts | None = None
+    grid_shape: tuple[int, int] = (24, 16)
+    pseudo_count: float = 1e-4
+    shrinkage: float = 0.1
+    penalty: float = 0.1
+    random_state: Any = 0
 
     def fit(
         self,
@@ -167,11 +155,10 @@ class SilhouettePose(BaseEstimator):
             the step is the most frequent one. None: all rows follow each other.
         """
         rng = arrays.generator(self.random_state)
-        poses, self.target_shape_ = _check_poses(y)
+        checked = check_poses(y, len(X), least=_LEAST_ROWS)
+        poses, self.target_shape_ = checked.reshape(len(checked), -1), checked.shape[1:]
         self._learn_contexts(X, rng)
         features = self._describe(X)
-        if len(features) != len(poses):
-            raise ValueError(f"There are {len(features)} silhouettes, but {len(poses)} poses.")
         codes = _check_groups(groups, len(poses))
         data = _Rows(features, poses, _find_successors(times, codes, len(poses)), codes)
         self._choose(list(self._hold_out(data, rng)), data)
@@ -331,20 +318,6 @@ def _score(
     some = slice(None, None, -(-len(truth) // _MOST_SCORED))
     scale, score = PoseMixture.join(mixtures)[some].learn_scale(truth[some], growth)
     return score, scale
-
-
-def _check_poses(y: ArrayLike) -> tuple[Array, tuple[int, ...]]:
-    poses = np.asarray(y, dtype=np.float64)
-    if poses.ndim < 2 or poses[0].size == 0:
-        raise ValueError(f"Poses must have a row each, not the shape {poses.shape}.")
-    if not np.isfinite(poses).all():
-        row = int(np.flatnonzero(~np.isfinite(poses.reshape(len(poses), -1)).all(axis=1))[0])
-        raise ValueError(f"The pose in row {row} has a number that is not finite.")
-    if len(poses) < _LEAST_ROWS:
-        raise ValueError(
-            f"{len(poses)} rows are too few to learn poses from: {_LEAST_ROWS} at least."
-        )
-    return poses.reshape(len(poses), -1), poses.shape[1:]
 
 
 def _check_groups(groups: ArrayLike | None, n: int) -> NDArray[np.intp] | None:

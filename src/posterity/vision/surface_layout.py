@@ -11,13 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, trees, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.vision import base, images, interpolation
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision import base, images
+from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.picture_grids import PictureGrids
 from posterity.vision.segments import segment_rows, segmentations, segmented_image
-from posterity.vision.segments.merging import HeldOutImage, SegmentMerging, judge_pixels
 from posterity.vision.segments.segment_rows import LabelledSegments
-from posterity.vision.segments.segmented_image import SegmentedImage
+from posterity.vision.segments.segmented_image import (
+    HeldOutImage,
+    SegmentedImage,
+    SegmentMerging,
+    judge_pixels,
+)
 
 SEGMENTATIONS = (
     ("felzenszwalb", 100),
@@ -31,6 +37,7 @@ _HOMOGENEOUS = 0.95  # share of the most frequent label of a segment that shows 
 _LEAF_PRECISION = 0.1  # in images, whose segments are correlated: few of them are independent
 
 
+@declare_parameters
 class SurfaceLayout(base.PixelClassifier):
     """Classifier of the surfaces of a scene, with a probability for every pixel.
 
@@ -107,30 +114,18 @@ class SurfaceLayout(base.PixelClassifier):
         page="surfaces",
     )
 
-    merging_: SegmentMerging
-    label_model_: trees.BoostedTreesClassifier
-    homogeneity_model_: trees.BoostedTreesClassifier | None
+    merging_: SegmentMerging = field(init=False)
+    label_model_: trees.BoostedTreesClassifier = field(init=False)
+    homogeneity_model_: trees.BoostedTreesClassifier | None = field(init=False)
 
-    def __init__(
-        self,
-        segmentations: Sequence[tuple[str, float]] = SEGMENTATIONS,
-        *,
-        n_estimators: int = 100,
-        max_depth: int = 6,
-        max_features: int | float | str | None = 0.15,
-        max_size: int = 320,
-        cv: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.segmentations = segmentations
-        self.n_estimators = n_estimators
-        self.max_depth = max_depth
-        self.max_features = max_features
-        self.max_size = max_size
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    segmentations: Sequence[tuple[str, float]] = field(default=SEGMENTATIONS, kw_only=False)
+    n_estimators: int = 100
+    max_depth: int = 6
+    max_features: int | float | str | None = 0.15
+    max_size: int = 320
+    cv: int = 5
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -193,7 +188,10 @@ class SurfaceLayout(base.PixelClassifier):
         pixels = images.load_image(image, "color")
         kinds = segmentations.check_segmentations(self.segmentations)
         described = segmented_image.describe_image(pixels, kinds, self.max_size)
-        return _resize_map(self.merge_segments(described), pixels.shape)
+        merged = self.merge_segments(described)
+        height, width = pixels.shape[:2]
+        grids = PictureGrids((height, width), merged.shape[:2], every=1, cell=1)
+        return grids.spread_samples(merged)
 
     def merge_segments(self, found: SegmentedImage) -> NDArray[np.float32]:
         """Merge the probabilities of segments that are described already, (h, w, C)."""
@@ -252,13 +250,3 @@ class SurfaceLayout(base.PixelClassifier):
             n_jobs=self.n_jobs,
             random_state=int(rng.integers(2**31)),
         )
-
-
-def _resize_map(merged: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Interpolate probabilities linearly at the pixels of the image as it was given."""
-    if merged.shape[:2] == shape[:2]:
-        return merged
-    rows, columns = (
-        (np.arange(shape[k]) + 0.5) * merged.shape[k] / shape[k] - 0.5 for k in range(2)
-    )
-    return interpolation.interpolate_map(merged, rows, columns)

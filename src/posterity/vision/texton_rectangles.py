@@ -1,4 +1,4 @@
-"""How often a texton occurs in a rectangle beside a pixel: the tests of a segmenter.  [P9 9.12.3]
+"""Tests of a segmenter: how often a texton occurs in a rectangle beside a pixel.  [P9 9.12.3]
 
 Images are divided into square cells of a few pixels, and rectangles have whole cells. What is kept
 of an image are the cells in which each texton occurs; its integral image is summed when a test asks
@@ -109,7 +109,7 @@ class TextonPixels:
         )
 
     def unpack(self) -> _Arrays:
-        """What compiled code reads."""
+        """Return the arrays that compiled code reads."""
         return self.cells, self.begins, self.grids, self.pixels
 
 

@@ -11,14 +11,15 @@ from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, progress, validation
+from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
-from posterity.trees.boosting.fresh import FreshRules
-from posterity.trees.boosting.grown import TreeRules
-from posterity.vision import base, images, pixel_boosting, pixel_rows
+from posterity.trees.boosting.candidates import FreshRules
+from posterity.trees.boosting.tree_records import TreeRules
+from posterity.vision import base, images, pixel_boosting
 from posterity.vision.base import Map
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.random_field import RandomField
 from posterity.vision.random_field_learning import LabelledField, learn_random_field
 from posterity.vision.texton_bank import EVERY, DescribedPicture, TextonBank
@@ -30,6 +31,7 @@ _DIRECTIONS = 5  # of outputs, by which tests are chosen
 _LEAST_P = 1e-7  # of a class at a pixel: single precision knows less than that from 0
 
 
+@declare_parameters
 class TextonSegmenter(base.PixelClassifier):
     """Boosted trees that assign each pixel of an image to a class by the textons around it.
 
@@ -136,50 +138,28 @@ class TextonSegmenter(base.PixelClassifier):
         page="segmentation",
     )
 
-    trees_: BoostedTrees
-    calibration_: ClassCalibration
-    random_field_: RandomField
+    trees_: BoostedTrees = field(init=False)
+    calibration_: ClassCalibration = field(init=False)
+    random_field_: RandomField = field(init=False)
 
-    def __init__(
-        self,
-        n_textons: int = 400,
-        *,
-        n_colors: int = 128,
-        n_gradients: int = 300,
-        n_estimators: int = 400,
-        max_features: int = 160,
-        max_depth: int = 5,
-        learning_rate: float = 0.3,
-        l2_regularization: float = 10.0,
-        pixels_per_image: int = 200,
-        pixels_per_tree: int = 8000,
-        cell: int = 4,
-        reach: int = 100,
-        max_size: int = 320,
-        cv: int = 4,
-        n_iter_no_change: int = 40,
-        smooth: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_textons = n_textons
-        self.n_colors = n_colors
-        self.n_gradients = n_gradients
-        self.n_estimators = n_estimators
-        self.max_features = max_features
-        self.max_depth = max_depth
-        self.learning_rate = learning_rate
-        self.l2_regularization = l2_regularization
-        self.pixels_per_image = pixels_per_image
-        self.pixels_per_tree = pixels_per_tree
-        self.cell = cell
-        self.reach = reach
-        self.max_size = max_size
-        self.cv = cv
-        self.n_iter_no_change = n_iter_no_change
-        self.smooth = smooth
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_textons: int = field(default=400, kw_only=False)
+    n_colors: int = 128
+    n_gradients: int = 300
+    n_estimators: int = 400
+    max_features: int = 160
+    max_depth: int = 5
+    learning_rate: float = 0.3
+    l2_regularization: float = 10.0
+    pixels_per_image: int = 200
+    pixels_per_tree: int = 8000
+    cell: int = 4
+    reach: int = 100
+    max_size: int = 320
+    cv: int = 4
+    n_iter_no_change: int = 40
+    smooth: bool = True
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(
         self,
@@ -210,10 +190,10 @@ class TextonSegmenter(base.PixelClassifier):
         pictures = LabelledPictures.check(X, y, void)
         rules, n_folds = self._build_rules(), validation.check_count(self.cv, "cv", least=2)
         most = validation.check_count(self.pixels_per_image, "pixels_per_image")
-        folds = pixel_rows.deal_images(len(pictures), groups, n_folds, rng)
+        folds = pixel_boosting.deal_images(len(pictures), groups, n_folds, rng)
         bank = self._learn_bank(pictures, rng)
         weak = TextonRectangles(bank.n_textons, max(self.reach // self.cell, 1))
-        classes, rows = pixel_rows.collect_pixels(bank, pictures, folds, most, rng)
+        classes, rows = pixel_boosting.collect_pixels(bank, pictures, folds, most, rng)
         found = pixel_boosting.boost_pixels(
             weak, rows, rules, self.n_iter_no_change, rng, self.n_jobs
         )

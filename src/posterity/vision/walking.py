@@ -11,16 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, linalg, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters, field
 from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
-from posterity.vision.fitted_walk import FittedWalk, LatentView, fit_walk, list_modes
-from posterity.vision.gait import Gait
-from posterity.vision.mask_distances import measure_masks
-from posterity.vision.pose_modes import PoseModes
+from posterity.vision.fitted_walk import FittedWalk, Gait, LatentView, fit_walk, list_modes
+from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.silhouettes import measure_masks
 
 _LEAST_FRAMES = 10
 
 
+@declare_parameters
 class WalkingModel(BaseEstimator):
     """Gaussian process latent variable model of poses and silhouettes of people who walk.
 
@@ -89,7 +90,7 @@ class WalkingModel(BaseEstimator):
         page="walking",
     )
 
-    _fitted: FittedWalk
+    _fitted: FittedWalk = field(init=False)
 
     embedding_ = models.FittedAttribute("process.X")
     kernel_ = models.FittedAttribute("process.kernel")
@@ -102,18 +103,10 @@ class WalkingModel(BaseEstimator):
     phase_ = models.FittedAttribute("gait.phase")
     period_ = models.FittedAttribute("gait.period")
 
-    def __init__(
-        self,
-        n_components: int = 4,
-        *,
-        mask_components: int = 20,
-        max_iter: int = 1000,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.mask_components = mask_components
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_components: int = field(default=4, kw_only=False)
+    mask_components: int = 20
+    max_iter: int = 1000
+    random_state: Any = 0
 
     def fit(
         self,
@@ -137,9 +130,8 @@ class WalkingModel(BaseEstimator):
         times : array-like of shape (N,), optional
             When each frame was seen. None: 0, 1, 2, ... within each motion.
         """
-        bodies, measured = _check_poses(y), measure_masks(X)
-        if len(measured) != len(bodies):
-            raise ValueError(f"There are {len(bodies)} poses, but {len(measured)} masks.")
+        measured = measure_masks(X)
+        bodies = _check_frames(y, len(measured))
         path = motion.check_path(kernels.RBF(), times, groups, len(bodies))
         assert path is not None
         most = validation.check_count(self.mask_components, "mask_components")
@@ -295,14 +287,10 @@ class WalkingModel(BaseEstimator):
         return self._fitted.gait
 
 
-def _check_poses(poses: ArrayLike) -> Array:
-    given = np.asarray(poses, dtype=np.float64)
-    if given.ndim != 3 or given.shape[2] != 3 or not np.isfinite(given).all():
-        raise ValueError(
-            f"poses must be finite numbers of the shape (N, J, 3), not of {given.shape}."
-        )
-    if len(given) < _LEAST_FRAMES:
-        raise ValueError(f"A fit needs at least {_LEAST_FRAMES} frames; there are {len(given)}.")
+def _check_frames(poses: ArrayLike, n_masks: int) -> Array:
+    given = check_poses(poses, n_masks, least=_LEAST_FRAMES)
+    if given.ndim != 3 or given.shape[2] != 3:
+        raise ValueError(f"poses must have the shape (N, J, 3), not {given.shape}.")
     if np.allclose(given, given[0]):
         raise ValueError("All poses are the same, so nothing can be learned of how they change.")
     return given

@@ -130,6 +130,7 @@ def test_given_variances_leave_nothing_to_average_over():
     assert isinstance(model.predict_dist(X), distributions.Normal)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("model", [BayesianLinearRegression(), DualLinearRegression()], ids=repr)
 def test_predictions_are_calibrated_where_rows_are_few(model):
     def simulate(rng):

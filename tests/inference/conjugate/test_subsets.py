@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from scipy import special, stats
 from support import simulated_calibration
 from support.for_each import for_each
@@ -76,6 +77,7 @@ def test_joint_moments_and_samples_are_those_of_the_predictions():
     assert model.weight_distribution(output=1).mean().shape == (COLUMNS + 1,)
 
 
+@pytest.mark.full
 def test_targets_of_new_rows_rank_evenly_where_rows_are_few():
     """At the best choice of columns and variances seven in ten are in intervals of 90 %."""
 

@@ -66,6 +66,7 @@ def slopes(function, x, h=1e-5):
     return found
 
 
+@pytest.mark.full(but=15)
 @each_kernel
 def test_the_value_is_the_density_of_the_outputs(kernel, blocked):
     X, Y = data()
@@ -73,6 +74,7 @@ def test_the_value_is_the_density_of_the_outputs(kernel, blocked):
     assert found.value == pytest.approx(dense(X, Y, kernel, NOISE), rel=1e-11)
 
 
+@pytest.mark.full(but=15)
 @each_kernel
 def test_every_slope_is_that_of_differences(kernel, blocked):
     X, Y = data()

@@ -85,6 +85,7 @@ def _curve(n=80, seed=0, least_noise=1e-6):
     return search.LatentPointProblem(judges, placements.FreePlacement(n, 2), Y.size), X
 
 
+@pytest.mark.full(but=1)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_curvature_leads_as_high_in_fewer_iterations(monkeypatch, seed):
     problem, X = _curve(n=40, seed=seed)

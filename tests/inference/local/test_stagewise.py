@@ -310,6 +310,7 @@ def test_two_classes_are_screened_alike_by_softmax_and_sigmoid():
     np.testing.assert_allclose(promised[1][1], promised[0][1], rtol=1e-10)
 
 
+@pytest.mark.full(but=1)
 @every_likelihood
 def test_results_are_the_same_for_any_number_of_jobs(likelihood):
     X, y = observed(likelihood)
@@ -348,6 +349,7 @@ def test_a_search_that_is_cut_short_says_so():
         fitted(X, y, likelihoods.Bernoulli(), n_stages=1, max_iter=2)
 
 
+@pytest.mark.full
 def test_memory_grows_with_the_rows_not_with_the_candidates():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 2))

@@ -107,6 +107,7 @@ def test_smooth_convex_problems_end_where_the_gradient_is_zero(p, q, offset):
         assert fit.intercept == 0.0
 
 
+@pytest.mark.full
 @for_each("p", [1.2, 1.6, 3.0, 6.0])
 @for_each("q", [1.0, 2.0])
 def test_no_other_minimiser_does_better_on_convex_problems(p, q):
@@ -164,6 +165,7 @@ def test_below_power_one_a_line_is_the_best_through_any_two_rows(p, noise):
     assert fit.objective <= best * (1.0 + 1e-9)
 
 
+@pytest.mark.full
 @for_each("p", [0.3, 0.8, 1.0, 1.5, 3.0])
 @for_each("q", [0.4, 0.7, 1.0, 2.0])
 def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
@@ -178,6 +180,7 @@ def test_one_weight_alone_is_the_best_of_a_fine_grid(p, q):
         assert fit.objective <= values.min() * (1.0 + 1e-5)
 
 
+@pytest.mark.full
 @for_each("p", [0.5, 1.0, 1.5, 3.0])
 @for_each("q", [0.5, 1.0, 2.0])
 def test_scaling_targets_scales_the_fit(p, q):
@@ -215,6 +218,7 @@ def test_weights_of_rows_are_repetitions(p, q):
     assert weighted.noise_scale == pytest.approx(repeated.noise_scale, rel=1e-8)
 
 
+@pytest.mark.full
 @for_each("p", [0.5, 1.0, 2.0, 6.0])
 @for_each("q", [0.5, 1.0, 3.0])
 @for_each("kind", ["exact", "constant y", "constant column", "twice", "wide"])
@@ -324,6 +328,7 @@ def test_least_squares_without_penalty_keeps_its_digits_on_bad_columns():
     np.testing.assert_allclose(fit.weights, w, rtol=1e-5)
 
 
+@pytest.mark.full
 @for_each("p", [0.3, 1.0])
 @for_each("q", [0.3, 0.6, 1.0])
 def test_with_concave_pieces_no_meeting_point_of_rows_and_penalties_is_better(p, q):

@@ -89,6 +89,7 @@ def test_a_weight_is_a_repetition(is_known):
         np.testing.assert_allclose(gradient, same_gradient, rtol=1e-8)
 
 
+@pytest.mark.full(but=24)
 @pytest.mark.parametrize("which", ["plain", "weights", "known", "both"])
 @each_kernel
 def test_the_gradient_is_that_of_differences(kernel, which, blocked):

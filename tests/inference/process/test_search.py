@@ -113,6 +113,7 @@ def test_the_search_goes_on_from_the_best_start():
     assert -helped.optimum.value >= helped.probes.max()
 
 
+@pytest.mark.full
 @for_each(("seed", "n", "few"), [(2, 240, 80), (6, 240, 80), (7, 150, None)])
 def test_further_starts_never_end_below_the_own_one(seed, n, few):
     """Much noise and many columns: the better probe on few rows is the worse maximum on all."""

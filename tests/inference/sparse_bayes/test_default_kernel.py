@@ -1,5 +1,7 @@
 """The default kernel: length scales of a process, and the price of what noise would earn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -8,7 +10,7 @@ from support.for_each import for_each
 
 from posterity import kernels, likelihoods
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse import default_kernel, process_lengths, vector_prices
+from posterity.sparse import default_kernel, kernel_search, vector_prices
 
 
 def waves(n=60, D=3, seed=0):
@@ -30,14 +32,14 @@ def log_posterior(X, y, weights, lengths, prior_mean=None):
     best = -optimize.minimize(minus, np.log([1.0, 0.1]), method="Nelder-Mead").fun
     if prior_mean is None:
         return best
-    return best + np.sum(stats.norm.logpdf(np.log(lengths), prior_mean, process_lengths._SPREAD))
+    return best + np.sum(stats.norm.logpdf(np.log(lengths), prior_mean, default_kernel._SPREAD))
 
 
 def test_length_scales_are_those_of_the_largest_posterior_of_a_process():
     X, y, _ = waves(30, 2)
     weights = np.ones(30)
     y = (y - y.mean()) / y.std()
-    shared, each = process_lengths.learn_length_scales(X, y[:, None], weights)
+    shared, each = default_kernel.learn_length_scales(X, y[:, None], weights)
     highest = log_posterior(X, y, weights, shared.length_scale)
     mean = np.log(shared.length_scale)
     top = log_posterior(X, y, weights, np.array(each.length_scale), mean)
@@ -53,8 +55,8 @@ def test_a_row_of_weight_two_is_two_rows_of_a_process():
     X, y, _ = waves(25, 2)
     weights = np.where(np.arange(25) < 8, 2.0, 1.0)
     often = np.repeat(np.arange(25), weights.astype(int))
-    one = process_lengths.learn_length_scales(X, y[:, None], weights)
-    other = process_lengths.learn_length_scales(X[often], y[often, None])
+    one = default_kernel.learn_length_scales(X, y[:, None], weights)
+    other = default_kernel.learn_length_scales(X[often], y[often, None])
     for a, b in zip(one, other, strict=True):
         np.testing.assert_allclose(a.length_scale, b.length_scale, rtol=0.05)
 
@@ -62,7 +64,7 @@ def test_a_row_of_weight_two_is_two_rows_of_a_process():
 @for_each(("n", "D", "n_kernels"), [(20, 1, 1), (5, 5, 1), (20, 2, 2)])
 def test_columns_have_lengths_of_their_own_where_there_are_more_rows(n, D, n_kernels):
     X, y, _ = waves(n, max(2, D))
-    assert len(process_lengths.learn_length_scales(X[:, :D], y[:, None])) == n_kernels
+    assert len(default_kernel.learn_length_scales(X[:, :D], y[:, None])) == n_kernels
 
 
 def test_noise_is_priced_by_the_number_of_unlike_columns():
@@ -86,6 +88,7 @@ def test_the_criterion_is_the_evidence_less_prices():
     assert found.kernel.length_scale[2] > 3.0 * found.kernel.length_scale[0]
 
 
+@pytest.mark.full
 @for_each(
     "likelihood", [likelihoods.Bernoulli(), likelihoods.Categorical(3), likelihoods.Poisson()]
 )
@@ -111,8 +114,25 @@ def test_many_rows_choose_the_width_on_a_part_of_them(monkeypatch):
     monkeypatch.setattr(default_kernel, "MANY_ROWS", 50)
     X, y, rng = waves(60, 2)
     found = default_kernel.learn_default_kernel(normal_engine(X, y, rng), rng=rng)
-    assert found.n_iter > 9
     assert np.max(found.chosen.places) >= 0
     assert found.chosen.value == pytest.approx(
         normal_engine(X, y, rng).select(found.kernel, None, coarse=False)[0].value
     )
+
+
+def test_a_search_ends_where_vectors_earn_far_less_than_they_cost_and_nowhere_else():
+    """As each row of noise of its own would become a vector, for a third of a nat."""
+    X, y, rng = waves(80)
+    noise = rng.normal(size=80)
+    chosen = {}
+    for must_earn in (False, True):
+        for name, targets, length in (("wave", y, 1.0), ("noise", noise, 0.3)):
+            engine = normal_engine(X, targets, rng)
+            engine = replace(engine, problem=replace(engine.problem, must_earn=must_earn))
+            chosen[name, must_earn] = engine.select(kernels.RBF(length), None, coarse=False)[0]
+    np.testing.assert_array_equal(chosen["wave", True].places, chosen["wave", False].places)
+    np.testing.assert_array_equal(chosen["wave", True].precision, chosen["wave", False].precision)
+    assert len(chosen["noise", True].places) < len(chosen["noise", False].places)
+    for found in (chosen["noise", True], chosen["noise", False]):
+        none = kernel_search.fit_nothing(engine, kernels.RBF(0.3))[0]
+        assert vector_prices.is_hopeless(found.value - none.value, len(found.places))

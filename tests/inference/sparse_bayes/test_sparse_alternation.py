@@ -2,9 +2,11 @@
 
 import dataclasses
 
+import fixed_point
 import numpy as np
 import pytest
 import sparse_support
+from fixed_point_models import LaplaceObjective, NormalObjective
 from support.for_each import for_each
 
 from posterity import designs, likelihoods, priors
@@ -12,9 +14,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse import fixed_point as sparse_fixed_point
 from posterity.sparse import sequential as sparse_sequential
-from posterity.sparse.fixed_point_models import LaplaceObjective, NormalObjective
 
 NOISE = {"learned": None, "known": np.array([0.16, 0.3])}
 
@@ -150,20 +150,20 @@ def test_the_objective_never_falls_for_any_likelihood(name):
 def test_a_step_too_long_is_shortened():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    end = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
+    end = fixed_point.climb_precisions(model, 1e-10, 5000)[0]
     state = model.evaluate_at(1.1 * end.h, None)
     long = dataclasses.replace(state, step=4.0 * np.sign(state.step))
     assert model.evaluate_at(state.h * np.exp(long.step), None).value < state.value - 1.0
-    moved = sparse_fixed_point._move_precisions(model, long)
+    moved = fixed_point._move_precisions(model, long)
     assert state.value < moved.value <= end.value
 
 
 def test_columns_whose_removal_together_costs_too_much_do_not_all_go():
     X, Y, _ = sparse_set()
     model = normal_model(X, Y)
-    state = sparse_fixed_point.climb_precisions(model, 1e-10, 5000)[0]
+    state = fixed_point.climb_precisions(model, 1e-10, 5000)[0]
     worthless = dataclasses.replace(state, worth=np.where(np.isfinite(state.h), -1.0, np.inf))
-    assert sparse_fixed_point._drop_columns(model, worthless, np.inf).value >= state.value - 1e-9
+    assert fixed_point._drop_columns(model, worthless, np.inf).value >= state.value - 1e-9
 
 
 def test_one_column_of_some_use_among_many_of_none_is_found():
@@ -172,7 +172,7 @@ def test_one_column_of_some_use_among_many_of_none_is_found():
     X = rng.normal(size=(60, 40))
     Y = 0.5 * X[:, [7]] + rng.normal(size=(60, 1))
     model = normal_model(X, Y)
-    start = sparse_fixed_point._share_precision(model)
+    start = fixed_point._share_precision(model)
     assert model.evaluate_at(1e3 * start.h, None).value > start.value
     assert 7 in normal(X, Y).places
 

@@ -65,6 +65,13 @@ class Wells:
         return Slope(kernel, self.value, len(fitted[0].places)) if self.climbs else None
 
 
+class Unclimbed(Wells):
+    """One whose climbs would be a mistake."""
+
+    def climb(self, kernel, moving, fitted):
+        raise AssertionError("there is nothing to climb")
+
+
 @dataclass(frozen=True)
 class Slope:
     """The climb of such an engine, by differences; precisions do not matter to it."""
@@ -129,9 +136,8 @@ def test_a_kernel_that_is_given_is_fitted_once_as_it_is(kernel):
     X, _, _ = rows_for()
     engine = Wells(X, lambda kernel: 0.0)
     found = learn(engine, kernel)
-    assert found.n_iter == len(engine.asked) == 1
+    assert len(engine.asked) == 1
     assert found.kernel == kernel.start(X)
-    assert found.stop_reason == "every parameter was given"
     assert not engine.asked[0][2]
 
 
@@ -160,11 +166,10 @@ def test_of_equal_lengths_the_start_is_kept():
 def test_the_scan_sees_a_thousand_rows_and_the_last_fit_all():
     X = np.random.default_rng(0).normal(size=(6000, 1))
     engine = Wells(X, well_at(1.0))
-    found = learn(engine, kernels.RBF())
+    learn(engine, kernels.RBF())
     sizes = [(n, coarse) for _, n, coarse in engine.asked]
     assert set(sizes) == {(1000, True), (5000, False), (6000, False)}
     assert sizes[-1] == (6000, False)
-    assert found.n_iter == len(sizes)
 
 
 def relevance_data(length, seed=0, n=120):
@@ -182,14 +187,11 @@ def test_a_known_width_is_found_within_a_factor_of_two(length):
     assert 0.5 < found.kernel.length_scale / length < 2.0
 
 
-def test_the_criterion_never_falls_over_rounds():
+def test_columns_that_do_not_matter_have_long_lengths():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(100, 3))
     y = np.sin(3.0 * X[:, 0]) + 0.1 * rng.normal(size=100)
     found = learn(normal_engine(X, y), kernels.RBF(ard=True))
-    assert len(found.rounds) > 1
-    assert np.all(np.diff(found.rounds) > 0.0)
-    assert found.criterion == pytest.approx(found.rounds[-1])
     lengths = np.array(found.kernel.length_scale)
     assert np.all(lengths[1:] > 2.0 * lengths[0])  # columns that do not matter
 
@@ -222,7 +224,7 @@ def test_nothing_to_see_keeps_no_vector():
     rng = np.random.default_rng(5)
     found = learn(normal_engine(rng.normal(size=(60, 2)), rng.normal(size=60)), kernels.RBF())
     assert not len(found.chosen.places)
-    assert "no vectors raise the evidence" in found.stop_reason
+    assert "no vectors raise the evidence" in found.chosen.stop_reason
 
 
 def test_vectors_that_gain_less_than_they_cost_are_not_kept():
@@ -254,6 +256,7 @@ def test_a_parameter_that_is_set_is_where_the_search_starts():
     assert found.kernel.length_scale == pytest.approx(1.0, rel=0.2)
 
 
+@pytest.mark.full
 @for_each("own", [False, True])
 def test_three_classes_in_rings_need_a_kernel_of_the_right_width(own):
     rng = np.random.default_rng(6)
@@ -289,7 +292,7 @@ def test_a_length_that_leaves_the_others_must_gain_what_a_vector_costs(gain, is_
 
     found = learn(Wells(X, value, climbs=True), kernels.RBF(ard=True))
     a, b = np.log(found.kernel.length_scale)
-    assert len(found.rounds) == 1 + is_worth_it
+    assert (abs(a - b) > 0.5) == is_worth_it
     if is_worth_it:
         assert a - b == pytest.approx(1.0, abs=0.1)
         assert found.criterion == pytest.approx(-3.0 * COST, abs=0.1)
@@ -297,8 +300,7 @@ def test_a_length_that_leaves_the_others_must_gain_what_a_vector_costs(gain, is_
 
 def test_one_length_alone_is_not_climbed():
     X, _, _ = rows_for()
-    found = learn(Wells(X, well_at(1.0), climbs=True), kernels.RBF())
-    assert found.rounds == (found.criterion,)
+    assert learn(Unclimbed(X, well_at(1.0)), kernels.RBF()).kernel.length_scale > 0.0
 
 
 def test_a_parameter_that_is_no_length_climbs_without_a_charge():

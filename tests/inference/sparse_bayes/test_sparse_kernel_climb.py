@@ -10,7 +10,7 @@ from posterity import kernels, likelihoods, priors
 from posterity.inference.weights.targets import RowTargets
 from posterity.sparse import kernel_climb as sparse_kernel_climb
 from posterity.sparse.kernel_climb import KernelObjective, StandardizedKernelColumns
-from posterity.sparse.normal_targets import NormalTargets
+from posterity.sparse.normal_columns import NormalTargets
 
 KERNELS = {
     "one length": kernels.RBF(1.3),

@@ -528,6 +528,7 @@ def told_apart(n, seed):
     return U, (U[:, 1] > np.sin(2.0 * U[:, 0])).astype(float)
 
 
+@pytest.mark.full
 def test_weights_of_classes_that_are_told_apart_do_not_grow_without_end():
     (X, y), (X_new, y_new) = told_apart(200, seed=3), told_apart(600, seed=4)
     kernel = kernels.RBF(1.0)

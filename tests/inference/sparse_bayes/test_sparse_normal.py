@@ -8,8 +8,8 @@ from sparse_support import select_normal
 from support.for_each import for_each
 
 from posterity import designs, kernels, priors
-from posterity.sparse import block_products
 from posterity.sparse import normal as sparse_normal
+from posterity.sparse import normal_columns
 from posterity.sparse import sequential as sparse_sequential
 from posterity.sparse.problem import SparseProblem
 
@@ -90,7 +90,7 @@ def test_the_value_is_no_smaller_beside_any_single_change():
 def _columns(Z, Y, places, h):
     source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
     targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
-    return block_products.WorkingColumns.from_block(source.take_columns(places), h, targets)
+    return normal_columns.WorkingColumns.from_block(source.take_columns(places), h, targets)
 
 
 @for_each("weighted, at_once", [(True, False), (False, False), (True, True)])
@@ -105,15 +105,15 @@ def test_sparsity_and_quality_are_those_of_the_dense_formulas(weighted, at_once)
     targets = sparse_normal.NormalTargets.from_outputs(
         Y_raw, weights, centred=True, noise_variance=np.ones(3)
     )
-    view = block_products.BlockProducts(next(source.blocks()), targets, at_once=at_once)
+    view = normal_columns.BlockProducts(next(source.blocks()), targets, at_once=at_once)
     Z, Y = standardised(Z_raw, w, True), Y_raw - w @ Y_raw / w.sum()
-    empty = block_products.WorkingColumns.from_block(
+    empty = normal_columns.WorkingColumns.from_block(
         source.take_columns(np.arange(0)), np.ones(0), targets
     )
-    view.gains(empty, block_products.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
+    view.gains(empty, normal_columns.NoiseModel.for_learning(3), SparseProblem(CLASSICAL))
     for places in ([3, 20], [20, 31, 3], [5]):  # products that were kept serve in any order
         h = np.arange(1.0, 1.0 + len(places))
-        columns = block_products.WorkingColumns.from_block(
+        columns = normal_columns.WorkingColumns.from_block(
             source.take_columns(np.array(places)), h, targets
         )
         used = Z[:, places]
@@ -143,7 +143,7 @@ def test_the_value_never_decreases_on_the_way(limit_bytes, degrees_of_freedom, m
     search = sparse_normal._NormalSearch(
         source, targets, SparseProblem(priors.Sparse(degrees_of_freedom), max_iter=100)
     )
-    noise = block_products.NoiseModel.for_learning(2)
+    noise = normal_columns.NoiseModel.for_learning(2)
     start = search.start(None, noise)
     values = [start.value, *(p.value for p in search.path(start, noise, 1e-3))]
     assert len(values) > 2
@@ -310,8 +310,8 @@ def test_gains_told_are_gains_made():
     columns = _columns(Z, Y, np.array([10, 40]), np.array([0.5, 2.0]))
     source = designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True)
     targets = sparse_normal.NormalTargets.from_outputs(Y, None, centred=True, noise_variance=None)
-    view = block_products.BlockProducts(next(source.blocks()), targets)
-    noise = block_products.NoiseModel.for_learning(1)
+    view = normal_columns.BlockProducts(next(source.blocks()), targets)
+    noise = normal_columns.NoiseModel.for_learning(1)
     gains = view.gains(columns, noise, SparseProblem(CLASSICAL))
     assert gains[10] == gains[40] == 0.0
     best = int(np.argmax(gains))
@@ -350,6 +350,6 @@ def test_the_noise_that_is_learned_is_never_less_than_rounding():
     block = next(
         designs.CandidateColumns.from_columns(designs.MatrixColumnSource(Z), centred=True).blocks()
     )
-    columns = block_products.WorkingColumns.from_block(block, np.array([1e-300]), targets)
+    columns = normal_columns.WorkingColumns.from_block(block, np.array([1e-300]), targets)
     least = sparse_sequential.LEAST_NOISE * targets.E / targets.n
     np.testing.assert_allclose(columns.noise_variance(targets), least)

@@ -175,6 +175,7 @@ def test_an_offset_alone_has_the_evidence_of_one_weight():
     assert fit.log_evidence == pytest.approx(closed, abs=1e-10)
 
 
+@pytest.mark.full
 @for_each("name", ["bernoulli", "softmax of 3"])
 @for_each("size", [1e3, 1e6])
 def test_a_start_with_latent_values_of_any_size_leads_to_the_mode(name, size):

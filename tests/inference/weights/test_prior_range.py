@@ -24,6 +24,7 @@ def test_rows_that_are_all_zero_have_a_range_too():
     assert np.all(np.isfinite(PriorRange.from_scales(4.0, 0.0).limits))
 
 
+@pytest.mark.full
 @for_each("scale", [1e-12, 1e-4, 1e4, 1e12])
 @for_each(
     ("model", "power"),

@@ -42,6 +42,7 @@ def assert_alike(one, other, queries, rtol=1e-8):
     np.testing.assert_allclose(one.intercept, other.intercept, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.full(but=8)
 @each_likelihood
 @pytest.mark.parametrize("offset", [True, False])
 @pytest.mark.parametrize("standardize", [True, False])
@@ -66,6 +67,7 @@ def test_few_rows_are_rotated_without_asking():
     np.testing.assert_allclose(space.V.T @ space.V, np.eye(4), atol=1e-12)
 
 
+@pytest.mark.full(but=1)
 @each_likelihood
 @for_each("n", [5, 40])
 def test_units_and_origin_of_the_columns_do_not_matter(likelihood, n):
@@ -101,6 +103,7 @@ def test_weights_equal_repetition(likelihood):
     assert_alike(weighted, repeated, queries)
 
 
+@pytest.mark.full(but=1)
 @each_likelihood
 @for_each("n", [6, 40])
 def test_draws_have_the_mean_and_the_covariance_of_the_latent_values(likelihood, n):

@@ -125,6 +125,7 @@ def test_at_the_end_no_change_of_mean_or_covariance_raises_the_bound(weighted):
     np.testing.assert_allclose(slope, 0.0, atol=2e-5)
 
 
+@pytest.mark.full
 def test_it_is_what_minimising_the_divergence_by_draws_finds():
     problem = problem_of(3, n=10, m=1, variance=4.0)
     laplace = LaplaceFit.from_problem(problem)
@@ -154,6 +155,7 @@ def test_it_is_what_minimising_the_divergence_by_draws_finds():
     np.testing.assert_allclose(mine, deviation, rtol=0.05)
 
 
+@pytest.mark.full(but=1)
 @each_count
 @for_each("offset", [True, False], ids=["offset", "no offset"])
 def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset):
@@ -172,6 +174,7 @@ def test_its_bound_is_that_of_draws_and_above_that_of_laplace(n_classes, offset)
     assert fit.log_evidence == laplace.log_evidence
 
 
+@pytest.mark.full(but=1)
 @each_count
 def test_with_a_remainder_the_bound_is_that_of_draws_of_both(n_classes):
     problem = problem_of(n_classes, n=30)
@@ -215,6 +218,7 @@ def test_the_lean_is_to_where_rows_curve_less_on_average(n_classes):
         np.testing.assert_allclose(laplace.mean_shift(v), expected, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.full(but=1)
 @each_count
 def test_probabilities_are_nearer_to_exact_ones_than_those_of_laplace(n_classes):
     problem = problem_of(n_classes, n=25)

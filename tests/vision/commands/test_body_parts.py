@@ -81,6 +81,7 @@ def test_one_image_gives_joints_labels_and_a_picture(run, world, model, tmp_path
     assert vision.read_image(tmp_path / "p.png").shape[1] > 800
 
 
+@pytest.mark.full
 def test_a_folder_is_labelled_in_parallel(run, world, tmp_path):
     line = "good --out OUT/joints.csv --labels OUT/labels --draw OUT/drawn --jobs 2"
     result = run(line)

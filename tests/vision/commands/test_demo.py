@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from posterity import vision
 from posterity.cli import app
-from posterity.vision.commands.demo import Demonstration, body_parts, run, systems
+from posterity.vision.commands.demo import Demonstration, people, run
 
 
 def show_dots(folder):
@@ -37,12 +37,13 @@ class Parser(html.parser.HTMLParser):
 @pytest.fixture
 def demo(tmp_path, monkeypatch):
     module = __import__("sys").modules[run.__module__]
-    monkeypatch.setattr(module, "SYSTEMS", (show_dots, body_parts.show_bodies))
+    monkeypatch.setattr(module, "SYSTEMS", (show_dots, people.show_bodies))
     return lambda *more: CliRunner().invoke(
         app, ["vision", "demo", "--out", str(tmp_path / "shown"), *more]
     )
 
 
+@pytest.mark.full
 def test_the_page_has_a_picture_of_each_system_and_fetches_nothing(demo, tmp_path):
     result = demo("--json")
     assert result.exit_code == 0, result.output
@@ -61,13 +62,9 @@ def test_the_page_has_a_picture_of_each_system_and_fetches_nothing(demo, tmp_pat
     assert (again.exit_code, "is not empty" in words) == (2, True)
 
 
+@pytest.mark.full
 def test_the_file_that_is_left_to_try_works(demo, tmp_path):
     assert demo().exit_code == 0
     depth = str(tmp_path / "shown" / "depth.png")
     told = json.loads(CliRunner().invoke(app, ["vision", "body-parts", depth, "--json"]).stdout)
     assert told["joints"] > 8
-
-
-def test_systems_have_modules_of_their_own():
-    modules = [show.__module__ for show in systems.SYSTEMS]
-    assert len(set(modules)) == len(modules) >= 3

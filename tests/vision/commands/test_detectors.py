@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import posterity
 from posterity import tables, vision
 from posterity.cli import app
-from posterity.vision.commands import train
+from posterity.vision.commands import train_detector
 
 TRAIN = f"vision train-detector --patches patches --scenes scenes {discs.OPTIONS} --jobs 1"
 
@@ -70,22 +70,24 @@ def agree(one, other):
     np.testing.assert_array_equal(one.calibration_.coef, other.calibration_.coef)
 
 
+@pytest.mark.full
 def test_training_leaves_a_detector_and_no_checkpoint(world):
     assert posterity.load(world / "discs.posterity").n_estimators_ == 60
     assert not (world / "discs.checkpoint.posterity").exists()
 
 
+@pytest.mark.full
 def test_a_resumed_training_gives_the_detector_of_an_uninterrupted_one(
     run, world, tmp_path, monkeypatch
 ):
-    save = train.persistence.save
+    save = train_detector.persistence.save
 
     def save_and_stop(detector, path):
         save(detector, path)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(train.persistence, "save", save_and_stop)
+        patched.setattr(train_detector.persistence, "save", save_and_stop)
         result = run(f"{TRAIN} --out OUT/again.posterity")
     assert result.exit_code == 130
     assert "--resume" in result.output
@@ -109,6 +111,7 @@ def test_boxes_train_a_detector_too(run, tmp_path):
     assert np.mean(near) >= 0.5
 
 
+@pytest.mark.full
 def test_a_detector_of_motion_learns_and_searches_pairs_of_frames(run, tmp_path):
     rng, rows, frames = np.random.default_rng(5), ["image,x,y,w,h"], []
     ground, patch = discs.draw_scene(rng), np.kron(discs.draw_patches(rng, 1)[0], np.ones((2, 2)))

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import posterity
 from posterity import vision
 from posterity.cli import app
-from posterity.vision.commands.class_scores import ClassCounts, ClassScores
+from posterity.vision.commands.evaluate_classes import ClassCounts, ClassScores
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from posterity import tables, vision
-from posterity.vision.commands import class_lists, label_images
+from posterity.vision.commands import label_images
 
 COLORS = {0: (67, 99, 216), 1: (60, 180, 75), 2: (230, 25, 75)}
 
@@ -113,13 +113,13 @@ def test_bad_lists_of_classes_are_refused_in_a_sentence(tmp_path, text, said):
     place = tmp_path / "classes.txt"
     place.write_bytes(text)
     with pytest.raises(tables.TableError, match=said):
-        class_lists.read_class_list(place)
+        label_images.read_class_list(place)
 
 
 def test_names_may_begin_with_digits_if_not_all_do(tmp_path):
     place = tmp_path / "classes.txt"
     place.write_text("3 trees\nsky\n")
-    assert class_lists.read_class_list(place).names == {0: "3 trees", 1: "sky"}
+    assert label_images.read_class_list(place).names == {0: "3 trees", 1: "sky"}
 
 
 def test_label_maps_keep_numbers_up_to_16_bits(tmp_path):

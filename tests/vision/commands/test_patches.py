@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from posterity import StagewiseClassifier, vision
 from posterity.cli import app
-from posterity.vision import gabor
+from posterity.vision import patches
 
 runner = CliRunner()
 
@@ -72,12 +72,14 @@ def test_wrong_folders_are_named(folder, tmp_path):
 def test_images_are_classified_together_and_filters_are_built_once(folder, trained, monkeypatch):
     """Filters took 80 ms for each image, which the classifier needs 0.3 ms for."""
     sizes, built = [], []
-    classify, build = vision.PatchClassifier.predict_proba, gabor._build_filter
+    classify, build = vision.PatchClassifier.predict_proba, patches._build_filter
     monkeypatch.setattr(
         vision.PatchClassifier, "predict_proba", lambda m, X: sizes.append(len(X)) or classify(m, X)
     )
-    monkeypatch.setattr(gabor, "_build_filter", lambda *place: built.append(place) or build(*place))
-    gabor._build_bank.cache_clear()
+    monkeypatch.setattr(
+        patches, "_build_filter", lambda *place: built.append(place) or build(*place)
+    )
+    patches._build_bank.cache_clear()
     words = ["vision", "classify-patches", str(folder), "--model", str(trained[0]), "--json"]
     for _ in range(2):
         answer = json.loads(runner.invoke(app, [*words, "--jobs", "1"]).stdout)

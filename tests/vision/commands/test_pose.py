@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 from typer.testing import CliRunner
 
 import posterity
@@ -79,6 +79,18 @@ def test_a_folder_is_a_video_or_single_masks(run, tmp_path):
         told = json.loads((tmp_path / "p.json").read_text())["images"]
         assert [len(one["joints"]) for one in told] == [16] * 4
     assert run("walk/0.png --video -m m.posterity").exit_code == 2
+
+
+def test_a_dark_figure_on_white_has_the_same_pose(run, world, tmp_path):
+    with Image.open(world / "walk" / "0.png") as mask:
+        ImageChops.invert(mask.convert("L")).save(tmp_path / "0.png")
+    for name, place in (("white", "walk/0.png"), ("dark", "OUT/0.png")):
+        assert run(f"{place} -m m.posterity --out OUT/{name}.json").exit_code == 0
+    white, dark = (
+        json.loads((tmp_path / f"{name}.json").read_text())["images"][0]["joints"]
+        for name in ("white", "dark")
+    )
+    assert white == dark
 
 
 def test_of_several_regions_the_largest_is_used_with_a_word(run):

@@ -48,6 +48,7 @@ def trained(folder):
         return CliRunner().invoke(app, line.split())
 
 
+@pytest.mark.full
 def test_training_says_how_good_the_segmenter_is(trained):
     assert trained.exit_code == 0, trained.output
     said = json.loads(trained.stdout)

@@ -62,6 +62,7 @@ def test_training_names_classes_and_leaves_broken_files_out(world):
     assert model.n_jobs is None
 
 
+@pytest.mark.full
 def test_labels_doubt_and_probabilities_of_one_image_are_written(run, tmp_path):
     result = run(
         "vision surfaces photos/a.png --model layout.posterity --out OUT/l.png --entropy OUT/d.npy "
@@ -79,6 +80,7 @@ def test_labels_doubt_and_probabilities_of_one_image_are_written(run, tmp_path):
     assert "Share of pixels" in result.output
 
 
+@pytest.mark.full
 def test_folders_are_labelled_into_folders_and_bad_files_named(run, tmp_path, world):
     (world[0] / "photos/c.png").write_bytes(b"")
     line = "vision surfaces photos --model layout.posterity --out OUT/l --entropy OUT/d --json"

@@ -40,6 +40,7 @@ def run(line):
     return CliRunner().invoke(app, f"vision track {line}".split())
 
 
+@pytest.mark.full(but=1)
 def test_a_bad_frame_is_predicted_and_the_track_goes_on(frames, tmp_path):
     out = tmp_path / "track.csv"
     result = run(f"{frames} --box 10,20,20,20 --out {out} --draw {tmp_path / 'drawn'}")
@@ -53,6 +54,7 @@ def test_a_bad_frame_is_predicted_and_the_track_goes_on(frames, tmp_path):
     assert len(list((tmp_path / "drawn").iterdir())) == N
 
 
+@pytest.mark.full
 def test_json_and_animation(frames, tmp_path):
     source = tmp_path / "moving.gif"
     pictures = [Image.fromarray(frame) for frame in make_frames()][:3]

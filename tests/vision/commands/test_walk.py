@@ -50,6 +50,7 @@ def test_the_cycle_is_an_animated_drawing(run, tmp_path):
     assert {len(one.get("values").split(";")) for one in moving} == {9}
 
 
+@pytest.mark.full
 def test_silhouettes_become_an_animation(run, tmp_path):
     answer = run("--mask masks --out OUT/walk.gif --interval 0.6")
     assert answer.exit_code == 0, answer.output

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import entropy
 
 from posterity import vision
-from posterity.vision.label_colors import find_lab
+from posterity.vision.label_maps import find_lab
 
 
 @pytest.fixture(scope="module")

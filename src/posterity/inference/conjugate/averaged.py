@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.special import logsumexp
 
-from posterity import designs, distributions
+from posterity import designs, distributions, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import is_worthwhile
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.variances import VariancePoints, find_variance_points
 from posterity.inference.posterior import LatentJoint, LatentMarginals, mix_joints, mix_marginals
 from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
+from posterity.page_forms import Form
 
 _ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
 
@@ -153,6 +154,20 @@ class AveragedPosterior:
             offset_variance=np.repeat(p.offset_variance, G),
         )
         return WeightPosterior(repeated, self.noise_variance.ravel(), self.prior_variance.ravel())
+
+    def page_regression(self, columns: Form, coef: Any, intercept: Any, noise: float) -> Form:
+        """Return the form of a regression, with a latent value of its own for each point."""
+        del coef, intercept
+        at, nu = self.points, self.degrees_of_freedom
+        own = np.full_like(at.noise_variance, noise) if self.is_noise_known else at.noise_variance
+        answer = {
+            "kind": "average",
+            "freedom": nu if np.isfinite(nu) else None,
+            "noise": own.ravel().tolist(),
+            "weights": np.exp(self.log_weights).ravel().tolist(),
+        }
+        latent = page_forms.form_weights(at.coef.T, at.intercept, at.page_form())
+        return page_forms.form_linear(columns, latent, answer)
 
     def _posterior_at(self, g: int) -> WeightPosterior:
         """The posterior at one point."""
@@ -294,6 +309,11 @@ class SubsetAverage:
             own = chosen == i
             coef[own], intercept[own] = self.parts[i].sample(int(np.sum(own)), rng)
         return coef, intercept
+
+    def page_regression(self, columns: Form, coef: Any, intercept: Any, noise: float) -> Form:
+        """Return the form of a regression that is averaged over the subsets."""
+        forms = [part.page_regression(columns, coef, intercept, noise) for part in self.parts]
+        return page_forms.form_mixture(forms, np.exp(self.log_weights).tolist())
 
     def _average(self, values: list[Array]) -> Array:
         return np.tensordot(np.exp(self.log_weights), np.stack(values), axes=1)

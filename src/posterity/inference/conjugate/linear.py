@@ -16,17 +16,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from posterity import designs, linalg, validation
+from posterity import designs, linalg, page_forms, validation
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.linalg import double_double
+from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 18  # queries are centred 2 MiB at a time, which stay in cache,
 _BLOCK_ROWS = 1024  # but enough of them at once to make use of each direction read
 _EPS = float(np.finfo(float).eps)
+_LARGEST = 1e300  # scale in a page: JSON has no infinite one, of columns without a weight
 _SMALLEST_VARIANCE = 1e-300  # its inverse and its root are far from the limits of a double
 
 
@@ -226,6 +229,35 @@ class WeightPosterior:
         """Whether weights have directions that no row has: there the prior is all there is."""
         M, r = self.problem.V.shape
         return r < M and bool(np.isfinite(self.prior_variance).all())
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes covariances of latent values.
+
+        Columns z are scaled, u = (z - center) / scale, and perhaps projected, p = V^T u, and a one
+        is added. Weight i belongs to entry ``which[i]`` of p and to contrast ``whose[i]``; the
+        factor of the weights' precision, or their deviations, make covariances of it.
+        """
+        p, K = self.problem, len(self.noise_variance)
+        M, r = p.V.shape
+        page_forms.check_size(M * r, f"The covariances of {M:,} weights")
+        unseen = self.prior_variance if self.has_unseen else np.zeros(K)
+        return {
+            "center": p.center.tolist(),
+            "scale": np.minimum(p.scale, _LARGEST).tolist(),
+            "directions": p.V.T,
+            "ones": False,
+            "which": list(range(r)) * K,
+            "whose": np.repeat(np.arange(K), r).tolist(),
+            "contrasts": np.eye(K).tolist(),
+            "deviations": np.sqrt(self.variance.T.ravel()).tolist(),
+            "outside": unseen.tolist(),
+            "base": self.offset_variance.tolist(),
+        }
+
+    def page_regression(self, columns: Form, coef: Array, intercept: Any, noise: Any) -> Form:
+        """Return the form of a regression on columns with these weights and normal noise."""
+        latent = page_forms.form_weights(coef, intercept, self.page_form())
+        return page_forms.form_linear(columns, latent, page_forms.form_normal_noise(noise))
 
     @property
     def _scaled_directions(self) -> Array:

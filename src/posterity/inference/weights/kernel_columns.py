@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import arrays, designs, kernels, likelihoods, optimize
+from posterity import arrays, designs, kernels, likelihoods, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior, PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
@@ -24,6 +24,7 @@ from posterity.inference.weights.prior import PriorRange, WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
+from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 _OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
@@ -59,6 +60,19 @@ class KernelWeights:
     def before_rows(self) -> KernelWeights:
         """Return the prior of the weights, with the kernel and the variance of the fit."""
         return replace(self, fit=self.fit.before_rows())
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes covariances of latent values."""
+        n = len(self.weights)
+        has_offset = self.fit.problem.design.n_columns > n
+        return {
+            "center": (has_offset * self.center * np.sqrt(self.weights)).tolist(),
+            "scale": [1.0] * n,
+            "directions": None,
+            "ones": has_offset,
+            **page_forms.find_form(self.fit),
+            "outside": 0.0,
+        }
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from typing import Self
 
 import numpy as np
 
-from posterity import likelihoods, linalg
+from posterity import likelihoods, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights.problem import WeightProblem, Weights, packed_places
+from posterity.page_forms import Form
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,18 @@ class WeightNormal:
             raise ValueError("A flat prior is not a distribution that could be shown before rows.")
         L = linalg.cholesky(p.prior.add_precision(np.zeros_like(self.L)))
         return replace(self, weights=replace(self.weights, W=np.zeros(p.shape)), L=L)
+
+    def page_form(self) -> Form:
+        """Return the column and contrast of each weight, and the factor of their precision."""
+        mask = self.problem.prior.mask
+        which, whose = np.nonzero(np.ones(self.problem.shape) if mask is None else mask)
+        return {
+            "which": which.tolist(),
+            "whose": whose.tolist(),
+            "contrasts": self.problem.targets.Q.tolist(),
+            "lower": page_forms.flatten_triangle(self.L, "weights"),
+            "base": 0.0,
+        }
 
     def _mean(self, Z: Array) -> Array:
         """Mean of the latent values at rows of the design, (n, C)."""

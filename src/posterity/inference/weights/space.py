@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, likelihoods, linalg, optimize
+from posterity import designs, likelihoods, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals
@@ -24,6 +24,7 @@ from posterity.inference.weights.normal import ScaleMixtureFit, WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
+from posterity.page_forms import Form
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -305,6 +306,18 @@ class LatentPosterior:
             return coef, intercept
         unseen = self._sample_unseen(self.space.V, n_samples, rng)
         return coef + unseen, intercept - np.einsum("m,smc->sc", self.space.center, unseen)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes covariances of latent values."""
+        V = self.space.V
+        return {
+            "center": np.asarray(self.space.center).tolist(),
+            "scale": np.asarray(self.space.scale).tolist(),
+            "directions": None if V is None else V.T,
+            "ones": self.space.offset,
+            **page_forms.find_form(self.fit),
+            "outside": 0.0 if V is None else self.prior_variance,
+        }
 
     def _sample_unseen(self, V: Array, n_samples: int, rng: np.random.Generator) -> Array:
         """Draws of the weights along directions that no row has, from the prior."""

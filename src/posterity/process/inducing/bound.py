@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels, linalg
+from posterity import kernels, linalg, page_forms
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference import observations as inducing_observed
 from posterity.inference.observations import ObservedRows
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.page_forms import Form
 from posterity.process.inducing import rows
 from posterity.process.inducing.rows import InducingNoise
 from posterity.process.prior import ProcessPrior, share_covariance, share_variance
@@ -144,6 +145,17 @@ class InducingPosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the process before it saw its rows."""
         return ProcessPrior(self.kernel, np.zeros(self.m.shape[1]), np.zeros(self.m.shape[1]))
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function."""
+        del noise_variance
+        return {
+            **self.kernel.form_columns(self.Z),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.L),
+            "mean": {"of": "projections", "weights": np.asarray(self.m[:, 0]), "shift": 0.0},
+            "second": {"lower": page_forms.flatten_triangle(self.L_B), "ones": False},
+        }
 
     def _latent(self, X: Any) -> tuple[DeviceArray, DeviceArray]:
         xp = namespace(self.m)

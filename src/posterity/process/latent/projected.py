@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, kernels, likelihoods, linalg
+from posterity import designs, kernels, likelihoods, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import variational
@@ -22,6 +22,7 @@ from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
+from posterity.page_forms import Form
 from posterity.process import kernel_blocks
 from posterity.process.inducing import selection
 from posterity.process.latent.targets import LatentTargets
@@ -116,6 +117,24 @@ class ProjectedPosterior:
     def before_rows(self) -> ProjectedPosterior:
         """Return the process before it saw its rows, through the same points."""
         return replace(self, fit=self.fit.before_rows())
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function."""
+        del noise_variance
+        fit, n = self.fit, len(self.L)
+        if len(fit.problem.targets.shift) > 1:
+            raise page_forms.NoFormError(
+                "Several classes with inducing points cannot run in a page."
+            )
+        W = fit.weights.W[:, 0]
+        shift = float(fit.problem.targets.shift[0]) + float(np.sum(W[n:]))
+        return {
+            **self.kernel.form_columns(self.points),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.L),
+            "mean": {"of": "projections", "weights": W[:n], "shift": shift},
+            "second": {"lower": page_forms.flatten_triangle(fit.L), "ones": len(W) > n},
+        }
 
     def _with_offset(self, Z: Array) -> Array:
         """And a column of ones, where there is an offset."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from posterity import kernels, linalg
+from posterity import kernels, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.page_forms import Form
 from posterity.process import kernel_blocks
+from posterity.process.latent import condensed
 from posterity.process.latent.sites import Sites
 from posterity.process.prior import ProcessPrior
 
@@ -60,6 +62,33 @@ class SitePosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the process before it saw its rows; its kernel includes the offset."""
         return ProcessPrior(self.kernel, np.array([self.shift]), np.zeros(1))
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function.
+
+        A process of many rows is approximated by few, with an error that is small beside the noise.
+        """
+        return condensed.form_exact_process(self, noise_variance)
+
+    def form_all_rows(self) -> Form:
+        """Return the form with the covariances of all rows."""
+        weights, shift = self.mean_weights()
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "process",
+            "lower": page_forms.flatten_triangle(self.sites.L),
+            "roots": self.sites.s,
+            "back": list(self.sites.T.T),
+            "mean": {"of": "covariances", "weights": weights, "shift": shift},
+        }
+
+    def mean_weights(self) -> tuple[Array, float]:
+        """Return the weights of the rows' covariances in the mean, and the constant added to it."""
+        return self.alpha, float(self.shift)
+
+    def reduction_matrix(self, k: Array) -> Array:
+        """Return the covariance (M, M) that the sites take away, given covariances k (N, M)."""
+        return self.sites.reduction_matrix(k)
 
     @functools.cached_property
     def _loss(self) -> float:

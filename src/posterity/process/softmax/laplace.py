@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
+from posterity.page_forms import Form
 from posterity.process import kernel_blocks
 from posterity.process.latent.targets import LatentTargets
 from posterity.process.prior import ProcessPrior
@@ -136,6 +137,24 @@ class SoftmaxPosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the functions before they saw their rows."""
         return ProcessPrior(self.kernel, self.targets.shift, self.targets.offset_variance)
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the function."""
+        del noise_variance
+        t, C = self.targets, len(self.D)
+        page_forms.check_size(
+            (C + 1) * t.n_rows**2 // 2, f"The covariances of {t.n_rows:,} rows, {C} classes"
+        )
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "softmax_process",
+            "shift": t.shift.tolist(),
+            "offsets": t.offset_variance.tolist(),
+            "duals": list(self.b.T),
+            "roots": list(np.sqrt(self.D)),
+            "lowers": [page_forms.flatten_triangle(L.T) for L in self.L_classes],
+            "lower": page_forms.flatten_triangle(self.L),
+        }
 
     def _mean(self, k: Array) -> Array:
         """Mean (n, C) where the covariances with the rows are k (N, n)."""

@@ -1,14 +1,13 @@
-"""The sections of the report, one module each, in the order of the page.
+"""The sections of the report in the order of the page.
 
-Each module has a function that returns a section, or None if the section does not apply.
+Each is a function that returns a section, or None if the section does not apply.
 """
 
 from collections.abc import Callable
 
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections import (
     calibration,
-    classes,
     curves,
     flagged,
     inputs,
@@ -18,30 +17,29 @@ from posterity.report.sections import (
     ranking,
     reproduce,
     residuals,
-    surprising,
-    vectors,
+    rows,
     weights,
 )
 from posterity.report.sections.blocks import Section
 
 ORDER: tuple[Callable[[ReportData], Section | None], ...] = (
     ranking.section,
-    prediction.section,
-    classes.section,
+    prediction.show_numbers,
+    prediction.show_classes,
     flagged.section,
     calibration.section,
     residuals.section,
     inputs.section,
     weights.section,
     curves.section,
-    vectors.section,
-    surprising.section,
+    rows.show_vectors,
+    rows.show_surprising_rows,
     panel.section,
     models.section,
     reproduce.section,
 )
 
 
-def make_sections(material: ReportData) -> tuple[Section, ...]:
+def make_sections(data: ReportData) -> tuple[Section, ...]:
     """Return the sections that apply."""
-    return tuple(found for make in ORDER if (found := make(material)) is not None)
+    return tuple(found for make in ORDER if (found := make(data)) is not None)

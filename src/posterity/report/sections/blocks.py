@@ -82,7 +82,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Card:
-    """What a model is: its name for links, title, facts and code."""
+    """Description of a model: its name for links, title, facts and code."""
 
     name: str
     title: str

@@ -2,26 +2,29 @@
 
 import numpy as np
 from markupsafe import Markup
+from numpy.typing import NDArray
 from scipy import stats
 
 from posterity.arrays import Array
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
-from posterity.report.sections import dependence, reliability
+from posterity.report.contents import ReportData
+from posterity.report.sections import dependence
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
+from posterity.scoring.calibration import ProbabilityBins
 
 STATED = np.array([*np.arange(0.1, 0.95, 0.05), 0.95, 0.99])
 _BAND = 0.9  # probability of the chance band of calibrated predictions
 _ROWS_A_BIN = 25
+_ROWS_A_GROUP, _MOST_GROUPS = 20, 10  # of a reliability curve
 _MOST_CLASSES = 8
 _FEWEST = 10  # rows of a class that gets a curve
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """For numbers, show PIT histogram and coverage; for classes, reliability curves."""
-    held = material.story.held_out
+    held = data.contents.held_out
     if held.pit is not None:
         figures: tuple[Figure, ...] = _draw_pit_histogram(held.pit), _draw_coverage(held.pit)
     elif held.probabilities is not None:
@@ -31,21 +34,21 @@ def section(material: ReportData) -> Section | None:
         )
     else:
         return None
-    blocks = [Figures(figures), *(Figures((one,)) for one in dependence.draw_coverage(material))]
+    blocks = [Figures(figures), *(Figures((one,)) for one in dependence.draw_coverage(data))]
     lead = "Predicted probabilities match observed frequencies if the model is calibrated."
-    stated = _state_coverage(material)
+    stated = _state_coverage(data)
     return Section("calibration", "Calibration", f"{lead} {stated}".strip(), tuple(blocks))
 
 
-def _state_coverage(material: ReportData) -> str:
+def _state_coverage(data: ReportData) -> str:
     """State the coverage of all rows, and for which new rows it holds."""
-    held, found = material.story.held_out, material.story.comparison
+    held, found = data.contents.held_out, data.contents.comparison
     if held.pit is None:
         return ""
     inside = np.abs(2.0 * held.pit - 1.0) <= dependence.NOMINAL
     return (
         f"The 90 % intervals contain {numbers.format_percent(float(inside.mean()), 1)} of the "
-        f"{numbers.format_count(len(inside))} {material.story.rows_description}"
+        f"{numbers.format_count(len(inside))} {data.contents.rows_description}"
         f"{f'; this holds {found.scope}' if found is not None and found.scope else ''}."
     )
 
@@ -121,13 +124,38 @@ def _draw_reliability(held: HeldOut, p: Array) -> Figure:
         stated, came, of = p[:, 1], held.y == 1, f"of {held.classes[1]}"
     else:
         stated, came, of = p.max(axis=1), p.argmax(axis=1) == held.y, "of the most probable class"
+    found = _group_by_probability(stated, came)
+    low, high = frequency_interval(found)
+    plot = Plot(
+        scales.percent_scale(f"predicted probability {of}"),
+        scales.percent_scale("observed frequency"),
+    )
+    layers = [
+        plot.line([0.0, 1.0], [0.0, 1.0], "rule"),
+        plot.sticks(found.predicted, low, high, "muted"),
+        plot.line(found.predicted, found.observed, "accent"),
+        plot.dots(found.predicted, found.observed, "accent", radius=4.0),
+    ]
     title = "Reliability"
+    told = f"Predicted probability {of} against observed frequency, in {len(low)} groups."
     caption = (
         f"Rows grouped by the predicted probability {numbers.clip_text(of, 40)}, and its observed "
         "frequency with 90 % intervals. On the diagonal, predictions of 70 % are correct in 70 % "
         "of rows."
     )
-    return Figure(reliability.draw_reliability(stated, came, title, of), title, caption)
+    return Figure(plot.picture(*layers, title=title, description=told), title, caption)
+
+
+def _group_by_probability(stated: Array, came: NDArray[np.bool_]) -> ProbabilityBins:
+    n_bins = int(np.clip(len(stated) // _ROWS_A_GROUP, 1, _MOST_GROUPS))
+    return ProbabilityBins.from_rows(stated, came, n_bins)
+
+
+def frequency_interval(found: ProbabilityBins) -> tuple[Array, Array]:
+    """Return the 90 % interval of each frequency, under a Beta(1/2, 1/2) prior."""
+    came = found.observed * found.counts
+    low, high = stats.beta(came + 0.5, found.counts - came + 0.5).interval(0.9)
+    return low, high
 
 
 def _draw_class_reliability(held: HeldOut, p: Array) -> tuple[Figure, ...]:
@@ -143,10 +171,10 @@ def _draw_class_reliability(held: HeldOut, p: Array) -> tuple[Figure, ...]:
     )
     layers: list[Markup] = [plot.line([0.0, 1.0], [0.0, 1.0], "rule")]
     for c in usual:
-        found = reliability.group_by_probability(p[:, c], held.y == c)
+        found = _group_by_probability(p[:, c], held.y == c)
         layers += [
-            plot.line(found.stated, found.came, f"c{c}"),
-            plot.dots(found.stated, found.came, f"c{c}", radius=3.0),
+            plot.line(found.predicted, found.observed, f"c{c}"),
+            plot.dots(found.predicted, found.observed, f"c{c}", radius=3.0),
         ]
     title = "Reliability by class"
     caption = "Reliability of each class: rows grouped by its predicted probability."

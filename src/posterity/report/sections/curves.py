@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections import prediction
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot, label_margin
@@ -35,52 +35,50 @@ class InputGrid:
     labels: tuple[str, ...]  # names of categories; empty for numbers and dates
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Draw curves over the most important inputs, from one prediction of all rows."""
     asked = [
-        q
-        for name in material.names[: material.leading(3, _MOST_INPUTS)]
-        if (q := _make_grid(material, name))
+        q for name in data.names[: data.leading(3, _MOST_INPUTS)] if (q := _make_grid(data, name))
     ]
     if not asked:
         return None
-    frame = pl.concat([material.rows_of({q.name: q.cells}) for q in asked])
+    frame = pl.concat([data.rows_of({q.name: q.cells}) for q in asked])
     cuts = np.cumsum([len(q.cells) for q in asked])[:-1]
-    draw = NumberCurves.of if material.story.is_regression else ProbabilityCurves.of
-    drawing = draw(material, frame)
+    draw = NumberCurves.of if data.contents.is_regression else ProbabilityCurves.of
+    drawing = draw(data, frame)
     answers = np.split(drawing.answers, cuts)
-    figures = tuple(drawing.figure(material, q, a) for q, a in zip(asked, answers, strict=True))
+    figures = tuple(drawing.figure(data, q, a) for q, a in zip(asked, answers, strict=True))
     lead = "One input varies; all others have their median or most frequent value. " + drawing.lead
     return Section("curves", "Effect of each input", lead, (Figures(figures, small=True),))
 
 
-def _make_grid(material: ReportData, name: str) -> InputGrid | None:
-    if material.kind(name) == "text":
+def _make_grid(data: ReportData, name: str) -> InputGrid | None:
+    if data.kind(name) == "text":
         return None
-    if material.kind(name) == "category":
-        levels = material.part(name).levels[:_MOST_LEVELS]
+    if data.kind(name) == "category":
+        levels = data.part(name).levels[:_MOST_LEVELS]
         places = np.arange(len(levels), dtype=np.float64)
         return InputGrid(name, places, list(levels), tuple(levels)) if levels else None
-    if (pair := material.two_values(name)) is not None:
+    if (pair := data.two_values(name)) is not None:
         labels = tuple(numbers.format_short(value) for value in pair)
         return InputGrid(name, np.arange(2.0), list(pair), labels)
-    values = material.values(name, material.sample)
+    values = data.values(name, data.sample)
     known = values[np.isfinite(values)]
     if not len(known):
         return None
     low, high = np.percentile(known, _ENDS)
-    grid = material.grid(name, low, high, _GRID)
-    return InputGrid(name, grid, material.column(name, grid), ())
+    grid = data.grid(name, low, high, _GRID)
+    return InputGrid(name, grid, data.column(name, grid), ())
 
 
-def _make_plot(material: ReportData, asked: InputGrid, answer: scales.AxisScale) -> Plot:
+def _make_plot(data: ReportData, asked: InputGrid, answer: scales.AxisScale) -> Plot:
     """Make a plot over a number or a date; names of categories stand one below the other."""
     title = numbers.clip_text(asked.name, 40)
     if asked.labels:
         names = scales.category_scale(asked.labels[::-1], length=_LABEL)
         return Plot(answer, names, **(_SIZE | {"left": label_margin(names)}))
-    make = scales.date_scale if material.kind(asked.name) == "date" else scales.linear_scale
-    count = 3 if material.kind(asked.name) == "date" else 4
+    make = scales.date_scale if data.kind(asked.name) == "date" else scales.linear_scale
+    count = 3 if data.kind(asked.name) == "date" else 4
     return Plot(make(asked.places, title, count=count), answer, **_SIZE)
 
 
@@ -95,20 +93,20 @@ class NumberCurves:
     )
 
     @classmethod
-    def of(cls, material: ReportData, frame: pl.DataFrame) -> NumberCurves:
-        return cls(material.quantiles(frame))
+    def of(cls, data: ReportData, frame: pl.DataFrame) -> NumberCurves:
+        return cls(data.quantiles(frame))
 
-    def figure(self, material: ReportData, asked: InputGrid, q: Array) -> Figure:
+    def figure(self, data: ReportData, asked: InputGrid, q: Array) -> Figure:
         count = 3 if asked.labels else 4
-        y = scales.linear_scale(self.answers, material.story.schema.target, count=count)
-        plot = _make_plot(material, asked, y)
+        y = scales.linear_scale(self.answers, data.contents.schema.target, count=count)
+        plot = _make_plot(data, asked, y)
         if asked.labels:
             layers = _draw_levels(plot, asked.places[::-1], q)
         elif len(q) > 1:
             layers = prediction.draw_bands(plot, asked.places, q)
         else:
             layers = _draw_points(plot, asked.places, q)
-        return _build_figure(plot, layers, asked, material.story.schema.target)
+        return _build_figure(plot, layers, asked, data.contents.schema.target)
 
 
 def _draw_levels(plot: Plot, y: Array, q: Array) -> list[Markup]:
@@ -136,11 +134,11 @@ class ProbabilityCurves:
     classes: tuple[str, ...]
 
     @classmethod
-    def of(cls, material: ReportData, frame: pl.DataFrame) -> ProbabilityCurves:
-        p = np.asarray(material.story.model.predict_proba(frame), dtype=np.float64)
+    def of(cls, data: ReportData, frame: pl.DataFrame) -> ProbabilityCurves:
+        p = np.asarray(data.contents.model.predict_proba(frame), dtype=np.float64)
         likely = np.argsort(-p.max(axis=0), kind="stable")[:_MOST_CLASSES]
         shown = (1,) if p.shape[1] == 2 else tuple(sorted(likely.tolist()))
-        return cls(p, shown, material.story.held_out.classes)
+        return cls(p, shown, data.contents.held_out.classes)
 
     @property
     def lead(self) -> str:
@@ -149,12 +147,12 @@ class ProbabilityCurves:
             return f"The line is the probability of {self.classes[1]}."
         return "Each line is the probability of a class."
 
-    def figure(self, material: ReportData, asked: InputGrid, p: Array) -> Figure:
+    def figure(self, data: ReportData, asked: InputGrid, p: Array) -> Figure:
         classes = self.classes
         title = f"P({classes[1]})" if len(classes) == 2 else "probability"
         count = 2 if asked.labels else 5
         axis = scales.percent_scale(numbers.clip_text(title, 24), count=count)
-        plot = _make_plot(material, asked, axis)
+        plot = _make_plot(data, asked, axis)
         layers = [layer for c in self.shown for layer in self._line(plot, asked, p[:, c], c)]
         legend = tuple((f"dots c{c % 8}", classes[c]) for c in self.shown if len(classes) > 2)
         return _build_figure(plot, layers, asked, "class probabilities", legend)

@@ -12,8 +12,8 @@ from posterity.comparison import measuring
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
-from posterity.report.sections import cells
+from posterity.report.contents import ReportData
+from posterity.report.sections import rows
 from posterity.report.sections.blocks import Figure
 from posterity.report.svg import BROAD, Plot, label_margin
 
@@ -35,14 +35,14 @@ class CoverageOfParts:
     high: Array
 
 
-def draw_coverage(material: ReportData) -> tuple[Figure, ...]:
+def draw_coverage(data: ReportData) -> tuple[Figure, ...]:
     """Draw coverage over time or by group; nothing if random rows were held out."""
-    found, held = material.story.comparison, material.story.held_out
+    found, held = data.contents.comparison, data.contents.held_out
     if found is None or held.clusters is None or found.holdout.kind == "random":
         return ()
     if found.holdout.kind == "time":
-        return _draw_over_time(material, found.holdout.columns[0])
-    return _draw_by_group(material, found.holdout)
+        return _draw_over_time(data, found.holdout.columns[0])
+    return _draw_by_group(data, found.holdout)
 
 
 def count_parts(held: HeldOut, parts: list[NDArray[np.intp]]) -> CoverageOfParts:
@@ -73,7 +73,7 @@ def _covered_rows(held: HeldOut) -> tuple[NDArray[np.bool_], Array]:
 
 @dataclass(frozen=True)
 class MeasureWords:
-    """What is counted, in words: for titles, axes, captions and the legend."""
+    """Words for counted rows: title, axis, caption and legend."""
 
     title: str
     axis: str
@@ -92,13 +92,13 @@ _CLASSES = MeasureWords(
 )
 
 
-def _find_words(material: ReportData) -> MeasureWords:
-    return _NUMBERS if material.story.is_regression else _CLASSES
+def _find_words(data: ReportData) -> MeasureWords:
+    return _NUMBERS if data.contents.is_regression else _CLASSES
 
 
-def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
-    held = material.story.held_out
-    times = material.values(name, material.measured(np.arange(len(held.rows))))
+def _draw_over_time(data: ReportData, name: str) -> tuple[Figure, ...]:
+    held = data.contents.held_out
+    times = data.values(name, data.measured(np.arange(len(held.rows))))
     order = np.argsort(times, kind="stable")
     order = order[np.isfinite(times[order])]
     if len(order) < 2 * _ROWS_A_WINDOW:
@@ -107,9 +107,9 @@ def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
     windows = np.array_split(order, n_windows)
     found = count_parts(held, windows)
     places = np.array([float(times[window].mean()) for window in windows])
-    words = _find_words(material)
+    words = _find_words(data)
     title = f"{words.title} over {numbers.clip_text(name, 40)}"
-    make = scales.date_scale if material.kind(name) == "date" else scales.linear_scale
+    make = scales.date_scale if data.kind(name) == "date" else scales.linear_scale
 
     def draw(width: float) -> Markup:
         plot = Plot(make(places, name), scales.percent_scale(words.axis), width=width)
@@ -131,13 +131,13 @@ def _draw_over_time(material: ReportData, name: str) -> tuple[Figure, ...]:
     return (Figure(draw(Plot.width), title, caption, words.legend, draw(BROAD)),)
 
 
-def _draw_by_group(material: ReportData, holdout: Holdout) -> tuple[Figure, ...]:
-    held, columns = material.story.held_out, holdout.columns
+def _draw_by_group(data: ReportData, holdout: Holdout) -> tuple[Figure, ...]:
+    held, columns = data.contents.held_out, holdout.columns
     parts = [np.flatnonzero(held.clusters == one) for one in np.unique(np.asarray(held.clusters))]
     found = count_parts(held, parts)
     worst = np.argsort(found.share - found.expected, kind="stable")[:_MOST_GROUPS]
-    names = [_name_part(material, columns, int(parts[k][0])) for k in worst[::-1]]
-    words = _find_words(material)
+    names = [_name_part(data, columns, int(parts[k][0])) for k in worst[::-1]]
+    words = _find_words(data)
     title = f"{words.title} by {numbers.clip_text(' and '.join(columns), 40)}"
     y = np.arange(len(worst) - 1, -1, -1, dtype=np.float64)
 
@@ -171,6 +171,6 @@ def _draw_by_group(material: ReportData, holdout: Holdout) -> tuple[Figure, ...]
     return (Figure(draw(Plot.width), title, caption, words.legend, draw(BROAD)),)
 
 
-def _name_part(material: ReportData, columns: tuple[str, ...], position: int) -> str:
-    row = material.measured(np.array([position]))
-    return ", ".join(cells.format_cell(row[name][0]) for name in columns)
+def _name_part(data: ReportData, columns: tuple[str, ...], position: int) -> str:
+    row = data.measured(np.array([position]))
+    return ", ".join(rows.format_cell(row[name][0]) for name in columns)

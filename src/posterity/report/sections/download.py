@@ -7,21 +7,20 @@ from typing import Any
 from urllib.parse import quote
 
 from posterity.comparison.results import LEVELS, HeldOut
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportContents, ReportData
 from posterity.report.sections.blocks import Block, Download, Text
-from posterity.report.story import Story
 
 _MOST = 400_000  # characters, so that the page stays small
 _PLAIN = ",-. "  # characters that need no escape in a data: URL
 
 
-def offer_predictions(material: ReportData) -> tuple[Block, ...]:
+def offer_predictions(data: ReportData) -> tuple[Block, ...]:
     """Return the link, or the option that writes the file if it is too large for a page."""
-    story = material.story
-    if story.comparison is None:
+    contents = data.contents
+    if contents.comparison is None:
         return ()
-    cells = len(story.held_out.rows) * (3 + max(len(LEVELS), len(story.held_out.classes)))
-    text = write_predictions(story) if 4 * cells < _MOST else None
+    cells = len(contents.held_out.rows) * (3 + max(len(LEVELS), len(contents.held_out.classes)))
+    text = write_predictions(contents) if 4 * cells < _MOST else None
     if text is None or len(text) > _MOST:
         return (
             Text(
@@ -30,22 +29,22 @@ def offer_predictions(material: ReportData) -> tuple[Block, ...]:
             ),
         )
     address = "data:text/csv;charset=utf-8," + quote(text, safe=_PLAIN)
-    n = len(story.held_out.rows)
+    n = len(contents.held_out.rows)
     return (
         Download(address, "predictions.csv", f"Save the predictions for {n} held-out rows (CSV)"),
     )
 
 
-def write_predictions(story: Story) -> str:
+def write_predictions(contents: ReportContents) -> str:
     """Write row number, observed value and prediction of each held-out row as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows(_list_rows(story, story.held_out))
+    writer.writerows(_list_rows(contents, contents.held_out))
     return file.getvalue()
 
 
-def _list_rows(story: Story, held: HeldOut) -> Iterator[tuple[Any, ...]]:
-    numbers = [story.row_number(int(row)) for row in held.rows]
+def _list_rows(contents: ReportContents, held: HeldOut) -> Iterator[tuple[Any, ...]]:
+    numbers = [contents.row_number(int(row)) for row in held.rows]
     if held.probabilities is not None:
         yield ("row", "observed", *(f"P({name})" for name in held.classes))
         for row, c, p in zip(numbers, held.y, held.probabilities, strict=True):

@@ -5,21 +5,20 @@ from collections.abc import Sequence
 
 from posterity.comparison.results import TwoClassScores
 from posterity.report import numbers
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportContents, ReportData
 from posterity.report.sections import models
 from posterity.report.sections.blocks import Row, Section, Table
-from posterity.report.story import Story
 
 _HEAD = ("Model", "Brier score", "Precision", "Recall", "ROC area", "Flagged")
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show the scores of two classes; None for numbers and for more classes."""
-    story = material.story
-    scored = _list_scores(story)
+    contents = data.contents
+    scored = _list_scores(contents)
     if not scored:
         return None
-    links = models.find_links(story)
+    links = models.find_links(contents)
     first = scored[0][2]
     costs = () if first.expected_cost is None else ("Cost per row",)
     rows = tuple(_row(name, mark, found, links.get(name, "")) for name, mark, found in scored)
@@ -31,12 +30,12 @@ def section(material: ReportData) -> Section | None:
     return Section("flagged", title, lead, (Table(_caption(first), (*_HEAD, *costs), rows),))
 
 
-def _list_scores(story: Story) -> Sequence[tuple[str, str, TwoClassScores]]:
+def _list_scores(contents: ReportContents) -> Sequence[tuple[str, str, TwoClassScores]]:
     """Return the name of each model, its mark in the table, and its scores."""
-    found = story.comparison
+    found = contents.comparison
     if found is None:
-        alone = story.two_classes
-        return [] if alone is None else [(story.model_name, "", alone)]
+        alone = contents.two_classes
+        return [] if alone is None else [(contents.model_name, "", alone)]
     return [
         (
             one.name,
@@ -62,10 +61,10 @@ def _caption(found: TwoClassScores) -> str:
 def _row(name: str, mark: str, found: TwoClassScores, link: str) -> Row:
     cells = (
         name,
-        numbers.format_short(found.brier),
+        numbers.format_fixed(found.brier, 3),
         numbers.format_percent(found.precision, 1),
         numbers.format_percent(found.recall, 1),
-        numbers.format_short(found.roc_area),
+        _format_area(found.roc_area),
         numbers.format_percent(found.flagged, 1),
     )
     sorts = (found.brier, found.precision, found.recall, found.roc_area, found.flagged)
@@ -74,3 +73,7 @@ def _row(name: str, mark: str, found: TwoClassScores, link: str) -> Row:
         return Row(cells, mark, values, link)
     cost = numbers.join_with_error(found.expected_cost, found.cost_error)
     return Row((*cells, cost), mark, (*values, found.expected_cost), link)
+
+
+def _format_area(area: float) -> str:
+    return numbers.DASH if math.isnan(area) else numbers.format_fixed(area, 3)

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity.report import numbers
+from posterity.report.contents import ReportContents
 from posterity.report.sections import models
 from posterity.report.sections.dependence import NOMINAL
-from posterity.report.story import Story
+
+_PLUS_MINUS = f"\N{NO-BREAK SPACE}{numbers.PLUS_MINUS}\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -24,50 +26,57 @@ class Head:
     next_command: str
 
 
-def head(story: Story) -> Head:
+def head(contents: ReportContents) -> Head:
     """Build the top of the page."""
-    found = story.comparison
+    found = contents.comparison
     return Head(
-        story.title,
-        story.source,
-        story.schema.target,
-        models.link_quoted_names(_write_verdict(story), models.find_links(story)),
-        tuple(_list_facts(story)),
+        contents.title,
+        contents.source,
+        contents.schema.target,
+        models.link_quoted_names(_write_verdict(contents), models.find_links(contents)),
+        tuple(_list_facts(contents)),
         () if found is None else found.cautions,
-        (*story.notes, *story.schema.notes),
-        story.predict_command,
+        (*contents.notes, *contents.schema.notes),
+        contents.predict_command,
     )
 
 
-def _list_facts(story: Story) -> list[tuple[str, str]]:
-    used = len(story.held_out.rows)
-    inputs, dropped = len(story.schema.inputs), len(story.schema.dropped)
+def _list_facts(contents: ReportContents) -> list[tuple[str, str]]:
+    used = len(contents.held_out.rows)
+    inputs, dropped = len(contents.schema.inputs), len(contents.schema.dropped)
     left_out = f", {dropped} ignored" if dropped else ""
-    rows = numbers.format_count(story.n_rows)
+    rows = numbers.format_count(contents.n_rows)
+    scored = f", {numbers.format_count(used)} scored"
     facts = [
-        ("Target", story.schema.target),
-        ("Task", story.schema.task),
-        ("Rows", rows if used == story.n_rows else f"{rows}, {numbers.format_count(used)} scored"),
+        ("Target", contents.schema.target),
+        ("Task", contents.schema.task),
+        (
+            "Rows",
+            rows if used == contents.n_rows else rows + scored,
+        ),
         ("Inputs", f"{inputs}{left_out}"),
-        ("Model", models.link_name(story.model_name, models.find_links(story))),
+        ("Model", models.link_name(contents.model_name, models.find_links(contents))),
     ]
-    if story.comparison is not None and story.comparison.scope:
-        facts.append(("Scores hold", story.comparison.scope))
-    classes = len(story.held_out.classes)
+    if contents.comparison is not None and contents.comparison.scope:
+        facts.append(("Scores hold", contents.comparison.scope))
+    classes = len(contents.held_out.classes)
     return [*facts, ("Classes", str(classes))] if classes else facts
 
 
-def _write_verdict(story: Story) -> str:
-    if story.comparison is not None:
-        return story.comparison.verdict
-    score = numbers.format_short(float(np.mean(story.held_out.log_prob)))
-    measured = numbers.format_plural(len(story.held_out.rows), "row")
-    return f"The mean log score on {measured} is {score}. {_describe_calibration(story)}"
+def _write_verdict(contents: ReportContents) -> str:
+    if contents.comparison is not None:
+        return contents.comparison.verdict.replace(" +- ", _PLUS_MINUS)
+    score = numbers.format_short(float(np.mean(contents.held_out.log_prob)))
+    measured = numbers.format_plural(len(contents.held_out.rows), "row")
+    return (
+        f"The log score, the mean log probability of the observed values, is {score} on "
+        f"{measured}. {_describe_calibration(contents)}"
+    )
 
 
-def _describe_calibration(story: Story) -> str:
+def _describe_calibration(contents: ReportContents) -> str:
     """Return a sentence that compares predicted and observed frequencies."""
-    held = story.held_out
+    held = contents.held_out
     if held.pit is not None:
         inside = np.mean(np.abs(2.0 * held.pit - 1.0) <= NOMINAL)
         share, stated = numbers.format_percent(float(inside), 1), numbers.format_percent(NOMINAL)

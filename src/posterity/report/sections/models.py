@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from markupsafe import Markup, escape
 
 from posterity import comparison
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportContents, ReportData
 from posterity.report.sections.blocks import Card, Cards, Section
-from posterity.report.story import Story
 
 _BASELINES = {
     "mean": "the same distribution for every row, around the mean of the targets",
@@ -17,21 +16,22 @@ _BASELINES = {
     "sklearn-logistic": "scikit-learn's logistic regression",
     "sklearn-boosting": "scikit-learn's gradient boosting",
 }
+_OPTION = r"--prefer (?:best|simple)"
 _MIXTURE = "the mixture of the best models, with weights that maximise the log score"
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show a card for each model of the comparison; None if there is none."""
-    cards = tuple(_list_cards(material.story))
+    cards = tuple(_list_cards(data.contents))
     if not cards:
         return None
     lead = "What each model assumes, how it is fitted, and when to use it."
     return Section("models", "The models", lead, (Cards(cards),))
 
 
-def find_links(story: Story) -> dict[str, str]:
+def find_links(contents: ReportContents) -> dict[str, str]:
     """Return the name of the element that describes each model of the comparison."""
-    found = story.comparison
+    found = contents.comparison
     if found is None:
         return {}
     names = [*(one.name for one in found.results), *(one.name for one in found.skipped)]
@@ -46,7 +46,7 @@ def link_name(name: str, links: dict[str, str]) -> str:
 
 
 def link_quoted_names(text: str, links: dict[str, str]) -> str:
-    """Turn quoted names of models in a sentence into links.
+    """Turn quoted names of models in a sentence into links, and mark an option as code.
 
     Examples
     --------
@@ -55,23 +55,26 @@ def link_quoted_names(text: str, links: dict[str, str]) -> str:
     Use <a href="#model-0">linear</a>.
     """
     quoted = {repr(name): name for name in links}
-    if not quoted:
-        return text
-    pattern = "|".join(re.escape(word) for word in sorted(quoted, key=len, reverse=True))
-    pieces = re.split(f"({pattern})", text)
+    names = [re.escape(word) for word in sorted(quoted, key=len, reverse=True)]
+    pieces = re.split(f"({'|'.join([_OPTION, *names])})", text)
     return Markup().join(
-        link_name(quoted[piece], links) if piece in quoted else escape(piece) for piece in pieces
+        link_name(quoted[piece], links)
+        if piece in quoted
+        else Markup("<code>{}</code>").format(piece)
+        if re.fullmatch(_OPTION, piece)
+        else escape(piece)
+        for piece in pieces
     )
 
 
-def _list_cards(story: Story) -> Iterator[Card]:
-    found = story.comparison
+def _list_cards(contents: ReportContents) -> Iterator[Card]:
+    found = contents.comparison
     if found is None:
         return
-    members = {one.name: one for one in comparison.family(story.schema.task)}
+    members = {one.name: one for one in comparison.family(contents.schema.task)}
     codes = {one.name: one.code for one in found.results}
     mixtures = {one.name: one.weights for one in found.results}
-    for name, place in find_links(story).items():
+    for name, place in find_links(contents).items():
         code = (("Python", codes[name]),) if name in codes else ()
         if parts := mixtures.get(name):
             shares = " + ".join(f"{share:.2f} {part}" for part, share in parts)

@@ -6,17 +6,17 @@ from typing import Any
 from markupsafe import Markup
 
 from posterity.report import what_if
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections.blocks import Block, Code, Panel, Section, Text
 
 _UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-def section(material: ReportData) -> Section:
+def section(data: ReportData) -> Section:
     """Return the panel, or the reason why there is no panel and a command to use instead."""
-    found = what_if.payload(material.story.model, first=material.names)
+    found = what_if.payload(data.contents.model, first=data.names)
     if isinstance(found, what_if.NoPanel):
-        blocks: tuple[Block, ...] = (Text(found.why), *_suggest_command(material))
+        blocks: tuple[Block, ...] = (Text(found.why), *_suggest_command(data))
         lead = "This model cannot run in a web page."
     else:
         blocks = (Panel(embed_json(found)),)
@@ -24,9 +24,9 @@ def section(material: ReportData) -> Section:
     return Section("what-if-section", "What if", lead, blocks)
 
 
-def _suggest_command(material: ReportData) -> tuple[Block, ...]:
+def _suggest_command(data: ReportData) -> tuple[Block, ...]:
     return Text("To predict new rows, save them in a file and run:"), Code(
-        material.story.predict_command
+        data.contents.predict_command
     )
 
 

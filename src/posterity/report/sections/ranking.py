@@ -6,7 +6,7 @@ from markupsafe import Markup
 from posterity.comparison import describe_gain
 from posterity.comparison.results import Comparison, Result
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections import models
 from posterity.report.sections.blocks import (
     Block,
@@ -24,12 +24,12 @@ _STEP = 26.0  # between two models in the figure
 _FAR = 4.0  # times the typical difference; models beyond it get a mark at the edge
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show the ranking; None if there is only one model."""
-    found = material.story.comparison
+    found = data.contents.comparison
     if found is None or len(found.results) < 2:
         return None
-    links = models.find_links(material.story)
+    links = models.find_links(data.contents)
     blocks: list[Block] = [Figures((_figure(found),)), _table(found, links)]
     if found.skipped:
         items = (
@@ -45,7 +45,9 @@ def section(material: ReportData) -> Section | None:
     lead = (
         f"{found.folds}-fold cross-validation of "
         f"{numbers.format_plural(len(found.results), 'model')} on "
-        f"{numbers.format_plural(found.n_rows, 'row')}; all models use the same folds."
+        f"{numbers.format_plural(found.n_rows, 'row')}; all models use the same folds. The "
+        "log score is the mean logarithm of the probability that a model gave to the observed "
+        "values, in nats: 0.01 nats more are 1 % more probability."
     )
     lead = " ".join([lead, *describe_gain(found.results, found.best)])
     return Section("ranking", "Ranking of models", lead, tuple(blocks))
@@ -131,9 +133,8 @@ def _table(found: Comparison, links: dict[str, str]) -> Table:
         "Size",
     )
     caption = (
-        "Log score: mean log probability of the observed value with its standard error; higher is "
-        "better. Calibration error: 0 is best. Fit: seconds for one fold; predict: milliseconds "
-        "for 1000 rows; size: of the saved model."
+        "Log score: with its standard error; higher is better. Calibration error: 0 is best. Fit: "
+        "seconds for one fold; predict: milliseconds for 1000 rows; size: of the saved model."
     )
     rows = (_row(r, found.best, regression, links.get(r.name, "")) for r in found.results)
     return Table(caption, head, tuple(rows))

@@ -5,7 +5,7 @@ from scipy import stats
 
 from posterity.arrays import Array
 from posterity.report import numbers, scales
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections.blocks import Figure, Figures, Section
 from posterity.report.svg import Plot
 
@@ -17,17 +17,17 @@ _EVEN = (
 )
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Draw residuals over the prediction and the most important number, and their quantiles."""
-    held = material.story.held_out
+    held = data.contents.held_out
     if held.mean is None or held.pit is None:
         return None
-    k = material.shown
+    k = data.shown
     left = held.y[k].astype(np.float64) - held.mean[k]
     if not np.isfinite(left).any():
         return None
     figures = [_draw_residuals(held.mean[k], left, "the prediction", "predicted mean", _EVEN)]
-    figures += [*_draw_over_input(material, left), _draw_quantiles(standardise_residuals(held.pit))]
+    figures += [*_draw_over_input(data, left), _draw_quantiles(standardise_residuals(held.pit))]
     lead = "Observed value minus predicted mean; a pattern is something that the model misses."
     return Section("residuals", "Residuals", lead, (Figures(tuple(figures)),))
 
@@ -52,12 +52,12 @@ def _draw_residuals(
     return Figure(plot.picture(*layers, title=name, description=told), name, caption)
 
 
-def _draw_over_input(material: ReportData, left: Array) -> list[Figure]:
-    numeric = material.of_kind("number", "date")
+def _draw_over_input(data: ReportData, left: Array) -> list[Figure]:
+    numeric = data.of_kind("number", "date")
     if not numeric:
         return []
-    values = material.values(numeric[0], material.measured(material.shown))
-    dates = material.kind(numeric[0]) == "date"
+    values = data.values(numeric[0], data.measured(data.shown))
+    dates = data.kind(numeric[0]) == "date"
     if not np.isfinite(values).any():
         return []
     caption = f"The same rows over {numeric[0]}, the most important number."

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from posterity import likelihoods, tables
 from posterity.arrays import Array
 from posterity.report import numbers
-from posterity.report.material import ReportData
+from posterity.report.contents import ReportData
 from posterity.report.sections.blocks import Row, Section, Table
 
 _MOST = 30
@@ -47,23 +47,23 @@ class EncodedWeights:
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which weights have a 95 % interval without zero."""
+        """Mask of the weights that have a 95 % interval without zero."""
         if self.error is None:
             return np.zeros(self.W.shape, dtype=np.bool_)
         return np.abs(self.W) > _SURE * self.error
 
 
-def section(material: ReportData) -> Section | None:
+def section(data: ReportData) -> Section | None:
     """Show the weights; None if the model is not linear in the encoded columns."""
-    found = find_weights(material.story.model)
+    found = find_weights(data.contents.model)
     if found is None:
         return None
     kept = np.flatnonzero(np.any(found.W != 0.0, axis=0))
     order = kept[np.argsort(-np.abs(found.W[:, kept]).max(axis=0), kind="stable")]
     if not len(order):
         return None
-    table = _make_table(material, found, order)
-    return Section("weights", "Weights", _write_lead(material, found, order), (table,))
+    table = _make_table(data, found, order)
+    return Section("weights", "Weights", _write_lead(data, found, order), (table,))
 
 
 def find_weights(model: tables.TableModel) -> EncodedWeights | None:
@@ -100,8 +100,8 @@ def _find_categories(model: tables.TableModel, W: Array) -> list[slice]:
     return [one for one in found if one.stop - one.start > 1 and np.all(W[:, one] != 0.0)]
 
 
-def _make_table(material: ReportData, found: EncodedWeights, order: NDArray[np.intp]) -> Table:
-    classes = material.story.held_out.classes
+def _make_table(data: ReportData, found: EncodedWeights, order: NDArray[np.intp]) -> Table:
+    classes = data.contents.held_out.classes
     several = len(found.W) > 1 and len(found.W) == len(classes)
     shown = order[:_MOST]
     if several:
@@ -161,10 +161,8 @@ def _write_caption(found: EncodedWeights, several: bool) -> str:
     return " ".join(parts)
 
 
-def _write_lead(material: ReportData, found: EncodedWeights, order: NDArray[np.intp]) -> str:
-    lead = (
-        f"The model is linear: {_name_sum(material)} is a sum of these weights times the columns."
-    )
+def _write_lead(data: ReportData, found: EncodedWeights, order: NDArray[np.intp]) -> str:
+    lead = f"The model is linear: {_name_sum(data)} is a sum of these weights times the columns."
     if found.error is None:
         return lead
     clear = [found.names[d] for d in order if found.clear[:, d].any()]
@@ -173,14 +171,14 @@ def _write_lead(material: ReportData, found: EncodedWeights, order: NDArray[np.i
     return f"{lead} Clearly different from zero: {_join(clear)}."
 
 
-def _name_sum(material: ReportData) -> str:
+def _name_sum(data: ReportData) -> str:
     """Return what the model says is a sum."""
-    if not material.story.is_regression:
-        classes = material.story.held_out.classes
+    if not data.contents.is_regression:
+        classes = data.contents.held_out.classes
         return f"the activation of {classes[1] if len(classes) == 2 else 'each class'}"
-    estimator = tables.strip_exposure(material.story.model.estimator_)
+    estimator = tables.strip_exposure(data.contents.model.estimator_)
     likelihood = getattr(estimator, "likelihood_", None)
-    predicted = f"the predicted {material.story.schema.target}"
+    predicted = f"the predicted {data.contents.schema.target}"
     is_log = isinstance(likelihood, _OF_LOGARITHMS)
     return f"the logarithm of {predicted}" if is_log else predicted
 

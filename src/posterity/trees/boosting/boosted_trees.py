@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import page_forms, validation
 from posterity.arrays import Array
+from posterity.page_forms import Form
 from posterity.trees.boosting import leaf_sums
 from posterity.trees.boosting.catalogue import Catalogue
-from posterity.trees.boosting.grown import GrownTree
+from posterity.trees.boosting.tree_records import GrownTree
 from posterity.trees.families import family
 
 Round = tuple[GrownTree, Array, Array]
@@ -28,6 +29,7 @@ Round = tuple[GrownTree, Array, Array]
 
 _TEST_TYPES = (np.int32, np.int64, np.float64)
 _ANSWERS_AT_ONCE = 500_000  # what a cache holds
+_NUMBERS_OF_PAGE = 80_000  # values of leaves, and their variances
 _FEW_ROWS = 8  # for which loops over the rows of a block are not worth their start
 
 
@@ -289,6 +291,30 @@ class BoostedTrees:
         )
         require(bool(np.all(fits)), "a child is not in its tree.")
         require(bool(np.all(np.diff(self.leaves) >= 1)), "a tree has no leaf.")
+
+    def page_form(self, tests: list[int]) -> Form:
+        """Return the form of the sums, of as many members as a page has room for."""
+        if self.children is not None:
+            raise page_forms.NoFormError(
+                "Boosted trees that are not oblivious cannot run in a page."
+            )
+        n_values = self.values.shape[1] + 1
+        room = _NUMBERS_OF_PAGE // n_values
+        n_members = max(1, int(np.sum(self.leaves[self.members[1:]] <= room)))
+        some = self.keep_members(n_members)
+        page_forms.check_size(len(some.values) * n_values // 2, f"{some.n_trees:,} trees")
+        note = f"This panel uses {n_members} of the {self.n_members} members of the model."
+        return {
+            "members": n_members,
+            "offset": np.mean(some.offset, axis=0).tolist(),
+            "tests": tests,
+            "depths": np.diff(some.nodes),
+            "which": some.tests[:, 0],
+            "thresholds": some.thresholds,
+            "values": some.values.astype(np.float32),
+            "variances": np.mean(1.0 / some.precisions, axis=1).astype(np.float32),
+            **({} if n_members == self.n_members else {"note": note}),
+        }
 
 
 def _count_up(numbers: Any) -> NDArray[np.int64]:

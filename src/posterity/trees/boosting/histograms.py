@@ -3,7 +3,7 @@
 Slope and curvature of a row share one 64-bit word of integers, see ``packing``, so that a row, a
 column of codes and an output cost one addition. Codes are read eight columns at a time. Of two
 sibling nodes only the smaller is summed; the other is what their parent has besides. Tests of few
-codes share a column, see ``blocks``, and are read from their joint histogram. Sums of integers are
+codes share a column, see ``screens``, and are read from their joint histogram. Sums of integers are
 exact, so that neither the order of rows nor the number of threads nor the subtraction shows in the
 result.
 """

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import validation
+from posterity import page_forms, validation
 from posterity.arrays import Array
 from posterity.trees.families import family
 from posterity.trees.families.columns import Columns
@@ -207,6 +207,10 @@ class LeveledColumns(Columns):
         """Raise ValueError unless these are columns or tables that there are, (n, 1)."""
         validation.require_array(tests, "tests", (np.int32, np.int64), (None, 1))
         validation.require_within(tests, "tests", 0, self.n_tests)
+
+    def tested_columns(self) -> list[int]:
+        """Raise: a page has no tables of the levels of categorical columns."""
+        raise page_forms.NoFormError("Boosted trees of categorical columns cannot run in a page.")
 
     def _number_level(self, X: Array, number: int) -> NDArray[np.int64]:
         """The number of the level of each row in one categorical column; the last: unseen."""

@@ -9,15 +9,17 @@ mean over members.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
+from posterity.inference import rows as held_rows
 from posterity.trees.boosting.boosted_trees import BoostedTrees
-from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.level_tests import LeveledRows, LevelTable, add_tables, learn_tables
 from posterity.trees.boosting.levels import LeveledColumns
@@ -67,32 +69,34 @@ class CrossFit:
         return float(self.scores[self.n_rounds]) if len(self.scores) else float("nan")
 
 
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Rows that have answered all tests, and the members that leave them out."""
+
+    catalogue: Catalogue
+    codes: Codes  # (J, N), what the rows answer
+    weights: Array  # (N,), how often they count
+    folds: NDArray[np.int64]  # (N,), the member, from 0 on, that leaves the row out; -1: none does
+    groups: NDArray[np.int32]  # (N,), from 0 on: rows of one do not judge each other
+    levels: LeveledRows | None = None  # of categorical columns; members learn values of these
+
+
 def cross_fit(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     objective: Objective,
-    weights: Array,
-    folds: NDArray[np.int64],
     plan: BoostingPlan,
     rng: np.random.Generator,
     start: StartingPoint | None = None,
     second: NDArray[np.int64] | None = None,
-    levels: LeveledRows | None = None,
 ) -> CrossFit:
     """Train a member for each fold, all of them round by round, and keep the best round.
 
     Parameters
     ----------
-    catalogue : Catalogue
-        The tests.
-    codes : array (J, N)
-        What the rows answer.
+    table : CodedTable
+        The rows.
     objective : Objective
         Targets and likelihood.
-    weights : array (N,)
-        How often rows count.
-    folds : array (N,)
-        The member, from 0 to K - 1, that leaves the row out; -1: none does.
     plan : BoostingPlan
         How.
     rng : Generator
@@ -101,9 +105,8 @@ def cross_fit(
         Where training starts; None: at the best constant.
     second : array (N,), optional
         Another member that leaves the row out, or -1: such rows say how far members disagree.
-    levels : LeveledRows, optional
-        Levels of categorical columns; members learn values of these.
     """
+    folds, weights = table.folds, table.weights
     n_members = max(1, int(np.max(folds, initial=NO_FOLD)) + 1)
     other = np.full(len(folds), NO_FOLD) if second is None else second
     members = [
@@ -119,11 +122,10 @@ def cross_fit(
     judge.note(members)
     reason = f"{plan.n_rounds} rounds were asked for"
     every = range(plan.n_rounds)
-    if levels is not None:
-        catalogue, codes, plan = _add_level_tests(
-            catalogue, codes, objective, plan, levels, members, start
-        )
-    with Grower.open(codes, plan.n_jobs, weights) as grower:
+    if table.levels is not None:
+        table, plan = _add_level_tests(table, objective, plan, table.levels, members, start)
+    catalogue = table.catalogue
+    with Grower.open(table.codes, plan.n_jobs, weights) as grower:
         for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
             for member in members:
                 member.boost(grower, objective, plan)
@@ -152,26 +154,25 @@ def cross_fit(
 
 
 def _add_level_tests(
-    catalogue: Catalogue,
-    codes: Codes,
+    table: CodedTable,
     objective: Objective,
     plan: BoostingPlan,
     levels: LeveledRows,
     members: Sequence[Member],
     start: StartingPoint | None,
-) -> tuple[Catalogue, Codes, BoostingPlan]:
+) -> tuple[CodedTable, BoostingPlan]:
     """Let members learn values of levels, each by its own rows."""
-    columns, plain = catalogue.family, np.arange(len(codes))
+    columns, plain = table.catalogue.family, np.arange(len(table.codes))
     assert isinstance(columns, LeveledColumns)
     is_given = start is not None and not start.is_continued
     tables: list[LevelTable] = []
     for member in members:
         derivatives = member.differentiate(objective, is_given)
-        own = learn_tables(columns, levels, codes, *derivatives, member.weights, member.rng)
+        own = learn_tables(columns, levels, table.codes, *derivatives, member.weights, member.rng)
         member.tests = np.append(plain, len(plain) + len(tables) + np.arange(len(own)))
         tables += own
-    catalogue, codes = add_tables(catalogue, codes, tables)
-    return catalogue, codes, plan.add_tests(len(tables))
+    catalogue, codes = add_tables(table.catalogue, table.codes, tables)
+    return replace(table, catalogue=catalogue, codes=codes), plan.add_tests(len(tables))
 
 
 @dataclass(eq=False)
@@ -235,3 +236,76 @@ class _HeldOutScore:
         for (_, own), latents in zip(self.shared, self.second, strict=True):
             spread[own] = latents
         return spread
+
+
+_MOST_MEMBERS = 10
+_ROWS_OF_MEMBERS = 15_000  # rows of all members together, where rows are few
+_LEAST_LEFT_OUT = 0.1  # of the rows, by a member
+_ROWS_OF_THRESHOLD, _LEAST_THRESHOLDS = 32, 64
+_LEAST_MEMBERS_FOR_ALL = 5  # by whom every row is left out once
+
+
+@dataclass(frozen=True)
+class FoldPlan:
+    """How many members there are, and the fraction of the rows that each leaves out."""
+
+    n_members: int
+    fraction: float
+
+    @classmethod
+    def choose(cls, n_rows: int, n_members: int | None) -> FoldPlan:
+        """As many members as were asked for, or as their rows allow; 1: none leaves a row out.
+
+        Ten where rows are few, which gain most from an average, and cost least. Where there are
+        fewer than five, each leaves out a tenth of the rows only.
+        """
+        if n_members is not None:
+            return cls(n_members, 1.0 / n_members if n_members > 1 else 0.0)
+        chosen = int(np.clip(_ROWS_OF_MEMBERS // max(n_rows, 1), 1, _MOST_MEMBERS))
+        return cls(chosen, 1.0 / chosen if chosen >= _LEAST_MEMBERS_FOR_ALL else _LEAST_LEFT_OUT)
+
+    def draw(
+        self, y: Array, groups: NDArray[np.signedinteger[Any]], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The member that leaves each row out, (N,), or -1; a share of every class, in groups.
+
+        A class of a single group is seen by every member. Groups that hold several classes are
+        shared out whatever these are.
+        """
+        strata = y[np.unique(groups, return_index=True)[1]]
+        if not np.array_equal(strata[groups], y):
+            strata = np.zeros(len(strata))
+        if self.fraction == 0.0 or np.unique(strata, return_counts=True)[1].max() < 2:
+            return np.full(len(y), NO_FOLD)
+        folds = held_rows.draw_folds(strata, self.fraction, rng)[groups]
+        return np.where(folds < self.n_members, folds, NO_FOLD)
+
+
+def draw_second_folds(
+    folds: NDArray[np.int64],
+    groups: NDArray[np.signedinteger[Any]],
+    share: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64] | None:
+    """The next member for a share of the groups that each leaves out; of three members or more."""
+    n_members = int(np.max(folds)) + 1
+    if n_members < 3:
+        return None
+    chosen = (folds != NO_FOLD) & (rng.random(int(groups.max()) + 1) < share)[groups]
+    return np.where(chosen, (folds + 1) % n_members, NO_FOLD)
+
+
+def choose_rate(n_rows: float, n_rounds: int) -> float:
+    """A learning rate with which so many rounds reach, and that many rows bear."""
+    by_rows = 0.08 * (max(n_rows, 100.0) / 1000.0) ** 0.2
+    return float(np.clip(by_rows * np.sqrt(300.0 / n_rounds), 0.02, 0.3))
+
+
+def choose_patience(learning_rate: float) -> int:
+    """Rounds without a better score after which a sum ends: those of four full steps."""
+    return max(20, round(4.0 / learning_rate))
+
+
+def choose_thresholds(n_rows: float) -> int:
+    """The most thresholds of a test: with few rows, looking through them takes longest."""
+    return int(np.clip(n_rows // _ROWS_OF_THRESHOLD, _LEAST_THRESHOLDS, MOST_OFFSETS))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import distributions, likelihoods, optimize, validation
+from posterity import distributions, likelihoods, optimize, page_forms, validation
 from posterity.arrays import Array
 from posterity.inference import minima
 from posterity.likelihoods import exposed_counts
-from posterity.trees.boosting.number_targets import Constants, SpreadTargets, spread_parameters
+from posterity.page_forms import Form
+from posterity.trees.boosting.objectives import Constants, SpreadTargets, spread_parameters
 
 _PRIOR_PRECISION = 1.0  # of the logs of calibrated parameters
 _LEAST_GAIN = 1e-7
@@ -76,6 +77,23 @@ class Noise:
             is_number = isinstance(value, float) and bool(np.isfinite(value))
             validation.require(is_number, f"{name} is not a finite number.")
         validation.require(self.variance_factor >= 0.0, "variance_factor is negative.")
+
+    def page_form(self, has_spread: bool) -> Form:
+        """Return the form from which a page predicts at sums of trees, and logs of spreads.
+
+        ``information`` is that of the location at a first parameter of one, and changes with its
+        ``power``: that of a normal falls with the variance.
+        """
+        page_forms.find_form(self.likelihood)  # refused where it has no form
+        first = [spread_parameters(self.likelihood, np.array([log])) for log in (0.0, 1.0)]
+        at_one, at_e = (float(own.information(np.zeros(1))[0][0]) for own in first)
+        return {
+            "answer": page_forms.find_form(self.likelihood.with_first_parameter(np.ones(()))),
+            "shift": self.spread_shift if has_spread else float(self.likelihood.theta[0]),
+            "variance_factor": self.variance_factor,
+            "information": at_one,
+            "power": float(np.log(at_e / at_one)),
+        }
 
     def _at(self, eta: Array | None) -> likelihoods.Likelihood:
         if eta is None:

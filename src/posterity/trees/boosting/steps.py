@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import compilation, validation
+from posterity import compilation, page_forms, validation
 from posterity.arrays import Array
+from posterity.page_forms import Form
 from posterity.trees.families import family
 
 _ANSWERS_AT_ONCE = 500_000  # what a cache holds
@@ -91,6 +92,18 @@ class Steps:
             own = slice(k, k + 1)
             _add_steps(answers, np.zeros(1, int), self.thresholds[own], self.values[own], total)
             yield total.T.copy()
+
+    def page_form(self, tests: list[int]) -> Form:
+        """Return the form of the latent values of two or more classes."""
+        page_forms.check_size(self.values.size, f"{len(self):,} steps")
+        return {
+            "kind": "steps",
+            "offset": self.offset.tolist(),
+            "tests": tests,
+            "which": self.tests[:, 0],
+            "thresholds": self.thresholds,
+            "values": self.values,
+        }
 
     @functools.cached_property
     def _different_tests(self) -> tuple[family.Tests, NDArray[np.int64]]:

@@ -1,142 +1,272 @@
-"""From a family, rows and classes to boosted steps, of which held-out rows may say how many."""
+"""From coded rows and targets to cross-fitted trees: calibrated probabilities, or a spread."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
+from posterity import likelihoods
 from posterity.arrays import Array
-from posterity.inference import rows as equal_rows
-from posterity.trees.boosting import rounds
-from posterity.trees.boosting.candidates import Candidates, CodedTests, FreshTests
-from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
-from posterity.trees.boosting.rows import BoostedRows
-from posterity.trees.boosting.softmax import SoftmaxRows
-from posterity.trees.boosting.two_classes import TwoClasses
-from posterity.trees.families import family
+from posterity.likelihoods import exposed_counts
+from posterity.row_groups import RowGroups
+from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.boosting.calibration import ClassCalibration, contrast_classes
+from posterity.trees.boosting.member import BoostingPlan
+from posterity.trees.boosting.members import (
+    NO_FOLD,
+    CodedTable,
+    FoldPlan,
+    StartingPoint,
+    cross_fit,
+    draw_second_folds,
+)
+from posterity.trees.boosting.noise import HeldOutNoise, Noise
+from posterity.trees.boosting.objectives import LocationTargets, class_targets
+from posterity.trees.families.family import Family
 
-_PRIOR_ROWS = 1.0  # what the prior of a side's value is worth
-
-
-@dataclass(frozen=True)
-class BoostingOptions:
-    """What may be chosen of a fit."""
-
-    rules: rounds.BoostingRules
-    n_tests: int | None = None  # how many to draw; None: all there are
-    is_fresh: bool = False  # whether tests are drawn anew in every round
-    n_offsets: int = MOST_OFFSETS  # thresholds of a test, where answers are numbers
-    validation_fraction: float | None = None
-    n_jobs: int | None = None
-    is_fitted: bool = False  # whether the family knows the rows already
+_SHARED_CLASSES = 0.1  # of the rows left out, by two members
 
 
 @dataclass(frozen=True, eq=False)
-class GivenRows:
-    """Rows that the family takes, and their classes."""
+class BoostedClasses:
+    """Trees and their calibration, and how both suit the rows that members left out."""
 
-    rows: Any
-    y: Array  # (N,), classes from 0 on, each of them in at least one row that counts
-    weights: Array  # (N,), how often each row counts; 0 for not at all
-    start: Array | None = None  # (N, L), latent values where steps begin; the offset is then zero
+    family: Family  # with the tests that members learned
+    trees: BoostedTrees
+    calibration: ClassCalibration
+    scores: Array  # (1 + R,), mean log-probability of left-out rows by round
+    held_out_latents: Array  # (N, L), calibrated; NaN where no member left the row out
+    gain: float  # nats a row, of the mean of members over the one that left the row out
+    n_rounds: int
+    stop_reason: str
+
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedClasses:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            trees=earlier.append(self.trees),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class BoostingFit:
-    """Boosted steps, the family that answers them, and how rows that were held out fared."""
-
-    family: family.Family
-    boosted: rounds.BoostedSteps
-    scores: Array | None
-
-
-def fit_boosted_steps(
-    weak: family.Family, given: GivenRows, options: BoostingOptions, rng: np.random.Generator
-) -> BoostingFit:
-    """Lay out the weak classifiers and boost them.
-
-    Where a part of the rows is to be held out, a first training without them says how many rounds
-    suit them best, and a second one does so many with all rows.
+def fit_boosted_classes(
+    table: CodedTable,
+    y: NDArray[np.int64],
+    n_classes: int,
+    plan: BoostingPlan,
+    rng: np.random.Generator,
+    start: StartingPoint | None = None,
+    *,
+    calibrate: bool = True,
+    share_rows: bool = True,
+) -> BoostedClasses:
+    """Train a member for each fold, and calibrate their mean by the rows that they left out.
 
     Parameters
     ----------
-    weak : Family
-        Tests.
-    given : GivenRows
-        What to learn from.
-    options : BoostingOptions
-        What may be chosen.
+    table : CodedTable
+        The rows, and the members that leave them out.
+    y : array (N,)
+        Their classes.
+    n_classes : int
+        Number of classes C.
+    plan : BoostingPlan
+        How to train.
     rng : Generator
-        Draws tests, and the rows that are held out.
+        Draws weights, tests and scores.
+    start : StartingPoint, optional
+        Where training starts.
+    calibrate : bool, default=True
+        Whether latents are calibrated; those that are given to a row once and for all cannot be.
+    share_rows : bool, default=True
+        Whether some rows are left out by two members, which tells what the mean of members gains.
     """
-    of_tests, of_split = rng.spawn(2)
-    rows, y, weights, start = given.rows, given.y, given.weights, given.start
-    if options.validation_fraction is not None and weak.is_of_columns and start is None:
-        # Equal rows are held out together: repeating one is then the same as counting it again.
-        rows, y, weights, _ = equal_rows.merge_and_sort(rows, y, weights)
-    places = np.flatnonzero(weights).astype(np.int32)
-    fitted = weak if options.is_fitted else weak.adapt_to(rows, weights)
-    candidates = _lay_out(fitted, rows, places, weights, options, of_tests)
-    begin = None if start is None else start[places]
-    training = _TrainingRows(candidates, y[places], weights[places], begin)
-    if options.validation_fraction is None:
-        return BoostingFit(fitted, training.boost(options.rules), None)
-    held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
-    trial = training.part(~held).boost(options.rules, training.part(held))
-    final = training.boost(replace(options.rules, n_rounds=len(trial.steps)))
-    stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
-    return BoostingFit(fitted, replace(final, stop_reason=stop_reason), trial.scores)
+    weights = table.weights
+    second = _share_rows(table, _SHARED_CLASSES, rng) if share_rows else None
+    found = cross_fit(table, class_targets(y, n_classes), plan, rng, start, second)
+    latents, variances = found.held_out_latents, np.mean(found.held_out_variances, axis=1)
+    out = ~np.isnan(latents[:, 0])
+    if not calibrate:
+        calibration = ClassCalibration(1.0, 0.0)
+    else:
+        calibration = ClassCalibration.learn(latents[out], variances[out], y[out], weights[out])
+    moderate, two = calibration.moderate, found.second_latents
+    both = ~np.isnan(two[:, 0])
+    one, other, mean = (
+        contrast_classes(moderate(a[both], variances[both]))
+        for a in (latents, two, 0.5 * (latents + two))
+    )
+    gain = _measure_gain(one, other, mean, weights[both], found.trees[0].n_members)
+    return BoostedClasses(
+        found.family,
+        found.trees[0],
+        calibration,
+        found.scores,
+        moderate(latents, variances),
+        gain,
+        found.n_rounds,
+        found.stop_reason,
+    )
+
+
+def _share_rows(
+    table: CodedTable, share: float, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """A second member for some of the rows left out, see :func:`members.draw_second_folds`."""
+    return draw_second_folds(table.folds, table.groups, share, rng)
+
+
+def _measure_gain(one: Array, other: Array, mean: Array, weights: Array, n_members: int) -> float:
+    """What the log score of the mean of all members gains over a single one, in nats a row.
+
+    It is the divergence of members from their mean. That of two is half of that of many; no targets
+    are needed.
+    """
+    if not len(mean):
+        return 0.0
+    own, *members = (log_softmax(a, axis=1) for a in (mean, one, other))
+    apart = sum(np.sum(np.exp(own) * (own - log_p), axis=1) for log_p in members) / 2.0
+    return 2.0 * (1.0 - 1.0 / n_members) * float(np.average(apart, weights=weights))
+
+
+_SPREAD_DEPTH = 4
+_SPREAD_ROUNDS = 150
+_SPREAD_RATE = 0.15
+_SPREAD_PRIOR = 10.0  # times that of locations, since a square tells a tenth of what a mean does
+_SPREAD_FOLDS = 5
+_LEAST_ROWS = 20  # or groups, that have been left out, for trees of the spread
+_SHARED_NUMBERS = 0.25  # of the rows left out, by two members
 
 
 @dataclass(frozen=True, eq=False)
-class _TrainingRows:
-    """Rows and classes, and the weak classifiers that they answer."""
+class BoostedNumbers:
+    """Trees of location and spread, the noise, and scores of rows that members left out."""
 
-    candidates: Candidates
-    y: Array
-    weights: Array
-    start: Array | None
+    family: Family  # with the tests that members learned
+    location: BoostedTrees
+    spread: BoostedTrees | None
+    noise: Noise
+    scores: Array  # (1 + R,), mean log-probability of left-out rows by round, at constant noise
+    held_out_latents: Array  # (N,), NaN where no member left the row out
+    held_out_log_prob: Array  # (N,)
+    n_rounds: int
+    stop_reason: str
 
-    def part(self, chosen: NDArray[np.bool_]) -> _TrainingRows:
-        start = None if self.start is None else self.start[chosen]
-        candidates = self.candidates.take(chosen)
-        return _TrainingRows(candidates, self.y[chosen], self.weights[chosen], start)
-
-    def boost(
-        self, rules: rounds.BoostingRules, aside: _TrainingRows | None = None
-    ) -> rounds.BoostedSteps:
-        kind = TwoClasses if np.max(self.y) < 2 else SoftmaxRows
-        offset = kind.offset(self.y, self.weights)
-        apart = None
-        if aside is not None:
-            apart = rounds.HeldOutRows(aside.candidates, aside.start_rows(kind, offset))
-        rows = self.start_rows(kind, offset)
-        if self.start is not None:
-            offset = np.zeros_like(offset)
-        return rounds.boost(self.candidates, rows, offset, rules, held_out=apart)
-
-    def start_rows(self, kind: type[TwoClasses] | type[SoftmaxRows], offset: Array) -> BoostedRows:
-        if self.start is None:
-            return kind.start_from_offset(offset, self.y, self.weights, _PRIOR_ROWS)
-        return kind.start_from_latents(self.start.copy(), self.y, self.weights, _PRIOR_ROWS)
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedNumbers:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            location=earlier.append(self.location),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
 
 
-def _lay_out(
-    fitted: family.Family,
-    rows: Any,
-    places: family.Places,
-    weights: Array,
-    options: BoostingOptions,
+def fit_boosted_numbers(
+    table: CodedTable,
+    y: Array,
+    likelihood: likelihoods.Likelihood | None,
+    plan: BoostingPlan,
     rng: np.random.Generator,
-) -> Candidates:
-    """Tests that are coded once, or that rounds will draw."""
-    n_tests, n_offsets, n_jobs = options.n_tests, options.n_offsets, options.n_jobs
-    if options.is_fresh and n_tests is not None:
-        return FreshTests(fitted, rows, places, n_tests, n_offsets, rng, n_jobs)
-    tests = fitted.catalogue() if n_tests is None else fitted.draw(1, n_tests, rng)[0]
-    counts = weights[places]
-    catalogue = Catalogue.from_rows(fitted, rows, places, tests, n_offsets, counts)
-    return CodedTests(catalogue, catalogue.encode_rows(rows, places), n_jobs)
+    start: StartingPoint | None = None,
+    *,
+    share_rows: bool = True,
+) -> BoostedNumbers:
+    """Boost the location, then the spread, and calibrate both by rows that members left out.
+
+    Parameters
+    ----------
+    table : CodedTable
+        The rows, and the members that leave them out.
+    y : array (N,)
+        Targets.
+    likelihood : Likelihood, optional
+        What is None of its parameters is learned. None: least squares, and Student-t noise.
+    plan : BoostingPlan
+        How to train.
+    rng : Generator
+        Draws weights, tests and scores.
+    start : StartingPoint, optional
+        Where training of locations starts.
+    share_rows : bool, default=True
+        Whether some rows are left out by two members, by which the mean of members is judged.
+    """
+    of_location, of_spread = rng.spawn(2)
+    likelihood = None if likelihood is None else likelihood.bind(y)
+    weights, groups = table.weights, table.groups
+    targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
+    second = _share_rows(table, _SHARED_NUMBERS, of_location) if share_rows else None
+    of_targets = replace(plan, leaves_own_target_out=False)
+    found = cross_fit(table, targets, of_targets, of_location, start, second)
+    family = found.family
+    a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
+    out, n_members = np.isfinite(a), found.trees[0].n_members
+    spread, eta, noise = None, None, Noise(targets.training.likelihood)
+    log_prob = np.full(len(y), np.nan)
+    if out.any():
+        held = HeldOutNoise.start(y, a, weights * out, likelihood, targets.held_out)
+        if held.has_spread and len(np.unique(groups[out])) >= _LEAST_ROWS:
+            own = replace(
+                table,
+                catalogue=replace(table.catalogue, family=family),
+                weights=held.weights,
+                folds=_choose_spread_folds(table.folds, out, groups, of_spread),
+            )
+            of_held = cross_fit(own, held.targets, _plan_spread(plan), of_spread)
+            family = of_held.family
+            if of_held.n_rounds:
+                spread, eta = of_held.trees[0], of_held.held_out_latents[:, 0]
+        open_variance = float(np.average(v[out], weights=weights[out]))
+        other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
+        found_noise = held.calibrate(eta, other, open_variance, n_members)
+        log_exposure = exposed_counts.find_typical(y[out], weights[out])
+        noise = replace(found_noise.noise, log_exposure=log_exposure)
+        log_prob = found_noise.score(y, a, v, eta)
+    return BoostedNumbers(
+        family,
+        found.trees[0],
+        spread,
+        noise,
+        found.scores,
+        a,
+        log_prob,
+        found.n_rounds,
+        found.stop_reason,
+    )
+
+
+def _plan_spread(plan: BoostingPlan) -> BoostingPlan:
+    """Smaller trees, fewer of them, and a stronger prior: a residual tells little of its spread."""
+    prior = _SPREAD_PRIOR * plan.tree.prior_precision
+    depth = min(_SPREAD_DEPTH, plan.tree.max_depth)
+    rate = max(_SPREAD_RATE, plan.learning_rate)
+    return replace(
+        plan,
+        n_rounds=min(_SPREAD_ROUNDS, plan.n_rounds),
+        learning_rate=rate,
+        tree=replace(plan.tree, max_depth=depth, prior_precision=prior, monotonic=None),
+        leaves_own_target_out=False,
+        patience=None if plan.patience is None else round(4.0 / rate),
+    )
+
+
+def _choose_spread_folds(
+    folds: NDArray[np.int64],
+    out: NDArray[np.bool_],
+    groups: NDArray[np.int32],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Those of the location; new ones among the rows left out where there are fewer than three."""
+    if np.max(folds) >= 2:
+        return folds
+    drawn, own = np.full(len(folds), NO_FOLD), RowGroups.of_equal(groups[out]).number
+    drawn[out] = FoldPlan.choose(len(own), _SPREAD_FOLDS).draw(np.zeros(len(own)), own, rng)
+    return drawn

@@ -13,17 +13,19 @@ from scipy.special import log_softmax
 
 from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
     LATENT_VALUES,
     StagedClassifier,
     encode_classes,
 )
-from posterity.trees.boosting import calibration, class_training
+from posterity.page_forms import Form
+from posterity.trees.boosting import calibration, training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
+from posterity.trees.estimators import split_model
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.trees.estimators.boosted_rows import BoostedRows
+from posterity.trees.estimators.boosted_rows import PreparedRows
 
 
 class BoostedTreesClassifier(BoostedModel, StagedClassifier):
@@ -164,6 +166,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         inference="stagewise, cross-fitted and averaged",
         advice="the best probabilities of most tables",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 120, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+        ),
     )
 
     calibration_: calibration.ClassCalibration
@@ -207,19 +212,30 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """Latents whose sigmoid, (n,), or softmax, (n, C), is the probability of the classes."""
-        return _squeeze_two_classes(self.calibration_.moderate(*self._compute_moments(X)))
+        return split_model.squeeze_two_classes(
+            self.calibration_.moderate(*self._compute_moments(X))
+        )
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
-            yield _squeeze_two_classes(self.calibration_.moderate(A, v))
+            yield split_model.squeeze_two_classes(self.calibration_.moderate(A, v))
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.AveragedCategorical]:
         """What ``predict_dist`` would be after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
             yield self._answer(A, v)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        calibrated = {
+            "sharpness": self.calibration_.sharpness,
+            "variance_factor": self.calibration_.variance_factor,
+        }
+        sums = self.trees_.page_form(self.splits_.tested_columns())
+        return {"kind": "boosted_trees", **sums, **calibrated}
 
     def _answer(self, A: Array, v: Array) -> distributions.AveragedCategorical:
         """The distribution at sums of trees (n, L) of variance (n,)."""
@@ -264,25 +280,19 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         return labels[codes.astype(np.intp)], weights
 
     def _activation_shape(self, n_rows: int) -> tuple[int, ...]:
-        n_classes = len(self.classes_)
-        return (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+        return split_model.shape_latents(n_rows, len(self.classes_))
 
-    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, rows: PreparedRows, y: Array, start: BoostingStart) -> Self:
         codes = y.astype(np.int64)
-        found = class_training.fit_boosted_classes(
-            table.catalogue,
-            table.codes,
+        found = training.fit_boosted_classes(
+            rows.table,
             codes,
             len(self.classes_),
-            table.weights,
-            table.folds,
-            table.groups,
             start.plan,
             start.rng,
             start.point,
             calibrate=start.point is None or start.earlier is not None,
             share_rows=self.cv is None or isinstance(self.cv, Integral),
-            levels=table.levels,
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
@@ -291,21 +301,16 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         self.stop_reason_ = found.stop_reason
         self.validation_scores_ = found.scores if len(found.scores) else None
         self._adopt_trees(found.trees, found.n_rounds)
-        self._judge_held_out(found.held_out_latents, codes, table)
+        self._judge_held_out(found.held_out_latents, codes, rows)
         self.oob_log_score_ += found.gain
         return self
 
-    def _judge_held_out(self, latents: Array, y: NDArray[np.int64], table: BoostedRows) -> None:
+    def _judge_held_out(self, latents: Array, y: NDArray[np.int64], rows: PreparedRows) -> None:
         """Publish probabilities of rows that members left out, and their scores."""
         log_p = log_softmax(calibration.contrast_classes(latents), axis=1)
-        out, w = ~np.isnan(log_p[:, 0]), table.weights
+        out, w = ~np.isnan(log_p[:, 0]), rows.table.weights
         total = float(np.sum(w[out]))
         own, right = log_p[out, y[out]], np.argmax(log_p[out], axis=1) == y[out]
         self.oob_log_score_ = float(w[out] @ own) / total if total else float("nan")
         self.oob_score_ = float(w[out] @ right) / total if total else float("nan")
-        self.oob_decision_function_ = table.expand(np.exp(log_p))
-
-
-def _squeeze_two_classes(A: Array) -> Array:
-    """One latent value for two classes, (n, 1), as (n,)."""
-    return A[:, 0] if A.shape[1] == 1 else A
+        self.oob_decision_function_ = rows.expand(np.exp(log_p))

@@ -31,10 +31,9 @@ from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
-from posterity.trees.estimators.boosted_rows import BoostedRows
-from posterity.trees.estimators.level_labels import LevelLabels
-from posterity.trees.estimators.query_rows import QueryRows
-from posterity.trees.estimators.split_model import SplitModel, check_groups
+from posterity.trees.estimators.boosted_rows import PreparedRows
+from posterity.trees.estimators.query_rows import LevelLabels, QueryRows
+from posterity.trees.estimators.split_model import AdditiveModel, check_activation, check_groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class BoostingStart:
 
 
 @declare_parameters
-class BoostedModel(SplitModel, abc.ABC):
+class BoostedModel(AdditiveModel, abc.ABC):
     """An estimator whose latent values are sums of trees, in members that leave rows out.
 
     A subclass says what targets are, and trains.
@@ -86,14 +85,13 @@ class BoostedModel(SplitModel, abc.ABC):
     splits_: trees.Family | LeveledColumns = field(init=False)
     labels_: LevelLabels = field(init=False)
     trees_: BoostedTrees = field(init=False)
-    validation_scores_: Array | None = field(init=False)
 
     @abc.abstractmethod
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> BoostedTargets:
         """Targets as they were given, checked."""
 
     @abc.abstractmethod
-    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, rows: PreparedRows, y: Array, start: BoostingStart) -> Self:
         """Train on coded rows and publish what was found."""
 
     @abc.abstractmethod
@@ -159,12 +157,12 @@ class BoostedModel(SplitModel, abc.ABC):
         values = attach_exposure(vars(self).get("likelihood"), targets.values, exposure)
         if earlier is not None:
             self._check_targets_of(earlier)
-        given = self._check_activation(activation, len(rows))
+        given = check_activation(activation, self._activation_shape(len(rows)))
         bound = check_groups(groups, len(rows), counts)
         keys = _as_keys(values)
         if self.cv is None or (boosted_rows.is_count(self.cv) and self.cv > 1):
             bound = group_copies(bound, rows, keys, counts, is_class=is_classifier(self))
-        table = boosted_rows.BoostingRows(
+        coded = boosted_rows.BoostingRows(
             rows,
             keys if given is None else np.column_stack([keys, given]),
             targets.strata,
@@ -173,28 +171,9 @@ class BoostedModel(SplitModel, abc.ABC):
             self._n_thresholds,
         ).code(self._choose_family(), self._count_members, self.max_features, rng)
         if earlier is not None:
-            table = table.continue_from(earlier.splits_)
-        start = self._start(table, rng, given, earlier)
-        return self._boost(table, values[table.kept], start)
-
-    def truncate(self, n_estimators: int) -> Self:
-        """A copy that has the first rounds only.
-
-        Parameters
-        ----------
-        n_estimators : int
-            How many, from none to ``n_estimators_``.
-        """
-        check_is_fitted(self)
-        validation.check_count(n_estimators, "n_estimators", least=0)
-        if n_estimators > self.n_estimators_:
-            raise ValueError(
-                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
-            )
-        other = copy.copy(self)
-        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
-        other._adopt_trees(self.trees_.truncate(n_estimators), n_estimators)
-        return other
+            coded = coded.continue_from(earlier.splits_)
+        start = self._start(coded, rng, given, earlier)
+        return self._boost(coded, values[coded.kept], start)
 
     @refuse_partitions
     def shap_values(self, X: Any) -> tuple[Array, Array]:
@@ -251,13 +230,16 @@ class BoostedModel(SplitModel, abc.ABC):
         self.trees_, self.n_estimators_, self.n_members_ = grown, n_rounds, grown.n_members
         self._count_gains(self.splits_, grown.tests, grown.gains / grown.n_members)
 
+    def _keep_rounds(self, n_rounds: int) -> None:
+        self._adopt_trees(self.trees_.truncate(n_rounds), n_rounds)
+
     def _fit_streamed(self, source: Source, rng: np.random.Generator) -> Self:
         """Fit to rows that are not in memory: targets, weights and codes of all of them are."""
         y, weights = self._gather_targets(source)
         targets = self._read_targets(y, len(y), weights)
         counts = np.ones(len(y)) if weights is None else weights
         keys = _as_keys(targets.values)
-        table = boosted_rows.code_streamed_rows(
+        coded = boosted_rows.code_streamed_rows(
             self._family(),
             source,
             targets.strata,
@@ -267,7 +249,7 @@ class BoostedModel(SplitModel, abc.ABC):
             rng,
             is_class=is_classifier(self),
         )
-        return self._boost(table, targets.values[table.kept], self._start(table, rng, None, None))
+        return self._boost(coded, targets.values[coded.kept], self._start(coded, rng, None, None))
 
     def _gather_targets(self, source: Source) -> tuple[Array, Array | None]:
         """Targets and weights of all rows; the model learns its columns."""
@@ -298,23 +280,23 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _start(
         self,
-        table: BoostedRows,
+        coded: PreparedRows,
         rng: np.random.Generator,
         activation: Array | None,
         earlier: BoostedModel | None,
     ) -> BoostingStart:
         """Start from a constant, from given latents, or after the trees of an earlier fit."""
-        plan = boosting_plan.plan_boosting(self, table, vars(self).get("n_features_in_"))
+        plan = boosting_plan.plan_boosting(self, coded.table, vars(self).get("n_features_in_"))
         if earlier is None:
             point = None
             if activation is not None:
-                point = StartingPoint.at_latents(activation[table.kept])
+                point = StartingPoint.at_latents(activation[coded.kept])
             return BoostingStart(plan, rng, point, None)
         done = earlier.n_estimators_
         return BoostingStart(
             replace(plan, n_rounds=max(0, plan.n_rounds - done)),
             np.random.default_rng([self.seed_, done]),
-            table.start_after(earlier.trees_),
+            coded.start_after(earlier.trees_),
             earlier,
         )
 
@@ -329,17 +311,6 @@ class BoostedModel(SplitModel, abc.ABC):
 
     def _find_categorical(self) -> tuple[int, ...]:
         return boosting_plan.find_columns(self.categorical_features, "categorical_features", self)
-
-    def _check_activation(self, activation: ArrayLike | None, n_rows: int) -> Array | None:
-        """Latents (N, L) at which trees start."""
-        if activation is None:
-            return None
-        given, shape = np.asarray(activation, dtype=np.float64), self._activation_shape(n_rows)
-        if given.shape != shape or not np.all(np.isfinite(given)):
-            raise ValueError(
-                f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
-            )
-        return np.ascontiguousarray(given.reshape(n_rows, -1))
 
 
 def _as_keys(values: Array) -> Array:

@@ -13,14 +13,15 @@ from numpy.typing import ArrayLike
 from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard
+from posterity.models import Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
-from posterity.trees.boosting import number_training
+from posterity.page_forms import Form
+from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.noise import Noise
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
-from posterity.trees.estimators.boosted_rows import BoostedRows
+from posterity.trees.estimators.boosted_rows import PreparedRows
 from posterity.trees.estimators.query_rows import QueryRows
 
 _N_MEMBERS, _MANY_ROWS = 5, 20_000
@@ -173,6 +174,18 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         inference="stagewise, cross-fitted and averaged",
         advice="the best predictions for most tables, with a spread for each row",
         page="trees",
+        candidates=(
+            Member("boosted-trees", 170, "N D a round and member", {"n_jobs": -1}, usual_rows=3e5),
+            Member(
+                "boosted-counts",
+                180,
+                "N D a round and member",
+                {"likelihood": likelihoods.NegativeBinomial(), "n_jobs": -1},
+                likelihood="negative binomial: counts",
+                advice="counts of events, many rows",
+                target="counts",
+            ),
+        ),
     )
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
@@ -285,6 +298,20 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         """What ``predict`` would be after the first round, the second, and so on."""
         yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
 
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        tests = self.splits_.tested_columns()
+        spread = None if self.spread_trees_ is None else self.spread_trees_.page_form(tests)
+        location = self.trees_.page_form(tests)
+        notes = [form.pop("note", "") for form in (location, spread or {})]
+        return {
+            "kind": "boosted_numbers",
+            "location": location,
+            "spread": spread,
+            **self.noise_.page_form(spread is not None),
+            "note": next(filter(None, notes), ""),
+        }
+
     def _answer(
         self, query: QueryRows, exposure: Any, a: Array, v: Array, more: Array | float
     ) -> distributions.Univariate:
@@ -329,23 +356,18 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             return _N_MEMBERS if n_rows <= _MANY_ROWS else None
         return self.cv
 
-    def _boost(self, table: BoostedRows, y: Array, start: BoostingStart) -> Self:
+    def _boost(self, rows: PreparedRows, y: Array, start: BoostingStart) -> Self:
         plan = start.plan
         if self.n_iter_no_change is None:
             plan = replace(plan, patience=round(_PATIENCE / plan.learning_rate))
-        found = number_training.fit_boosted_numbers(
-            table.catalogue,
-            table.codes,
+        found = training.fit_boosted_numbers(
+            rows.table,
             y,
             self.likelihood,
-            table.weights,
-            table.folds,
-            table.groups,
             plan,
             start.rng,
             start.point,
             share_rows=self.cv is None or isinstance(self.cv, numbers.Integral),
-            levels=table.levels,
         )
         if start.earlier is not None:
             found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
@@ -354,8 +376,8 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         self.validation_scores_ = found.scores if len(found.scores) else None
         self._adopt_trees(found.location, found.n_rounds)
         out = np.isfinite(found.held_out_log_prob)
-        w, own = table.weights[out], found.held_out_log_prob[out]
+        w, own = rows.table.weights[out], found.held_out_log_prob[out]
         self.oob_log_score_ = float(np.average(own, weights=w)) if len(own) else float("nan")
-        self.oob_log_prob_ = table.expand(found.held_out_log_prob)
-        self.oob_prediction_ = table.expand(found.held_out_latents)
+        self.oob_log_prob_ = rows.expand(found.held_out_log_prob)
+        self.oob_prediction_ = rows.expand(found.held_out_latents)
         return self

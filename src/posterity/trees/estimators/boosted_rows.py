@@ -17,45 +17,41 @@ from posterity.arrays import Array
 from posterity.models.streamed_rows import Source, check_block_weights, check_targets
 from posterity.row_groups import RowGroups
 from posterity.trees import forests
-from posterity.trees.boosting import choices
+from posterity.trees.boosting import members
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.level_tests import LeveledRows, add_indicators
 from posterity.trees.boosting.levels import LeveledColumns
-from posterity.trees.boosting.members import NO_FOLD, StartingPoint
+from posterity.trees.boosting.members import NO_FOLD, CodedTable, StartingPoint
 from posterity.trees.boosting.screens import Codes
 
 
 @dataclass(frozen=True, eq=False)
-class BoostedRows:
+class PreparedRows:
     """Rows that count, and have answered all tests; each may stand for several that are equal."""
 
-    catalogue: Catalogue
-    codes: Codes  # (J, N)
-    weights: Array  # (N,)
-    folds: NDArray[np.int64]  # (N,)
-    groups: NDArray[np.int32]  # (N,), from 0 on: rows of one do not judge each other
-    levels: LeveledRows | None
+    table: CodedTable
     kept: NDArray[np.intp]  # (N,), the first that each stands for, among the rows as given
     number: NDArray[np.intp]  # (n,), what stands for each row as given; -1: it does not count
     rows: Any = None  # what answers the tests, in memory
 
-    def continue_from(self, family: trees.Family) -> BoostedRows:
+    def continue_from(self, family: trees.Family) -> PreparedRows:
         """The same rows with the tests of an earlier fit, which must be of the same kind."""
-        now = self.catalogue.family
+        now = self.table.catalogue.family
         if type(now) is not type(family) or not _has_tests_of(now, family):
             raise ValueError(
                 "warm_start continues with the tests of the last fit, but splits, columns with "
                 "missing values, or levels of categories are others now; set warm_start=False."
             )
-        return replace(self, catalogue=replace(self.catalogue, family=family))
+        catalogue = replace(self.table.catalogue, family=family)
+        return replace(self, table=replace(self.table, catalogue=catalogue))
 
     def start_after(self, grown: BoostedTrees) -> StartingPoint:
         """Where these rows are in members that have been trained on them."""
-        family = self.catalogue.family
+        family = self.table.catalogue.family
         if self.rows is None:
             raise ValueError("warm_start continues with rows in memory only.")
-        if max(1, int(self.folds.max()) + 1) != grown.n_members:
+        if max(1, int(self.table.folds.max()) + 1) != grown.n_members:
             raise ValueError(
                 f"warm_start continues the {grown.n_members} members of the earlier fit; rows or "
                 "cv are now of another number."
@@ -86,13 +82,13 @@ class BoostingRows:
         count_members: Callable[[int], Any],
         max_features: Any,
         rng: np.random.Generator,
-    ) -> BoostedRows:
+    ) -> PreparedRows:
         """Draw folds, and let the rows that count answer all tests of the family."""
         of_tests, of_folds = rng.spawn(2)
         kept = np.flatnonzero(self.weights > 0.0)
         weights = self.weights[kept]
         catalogue, codes = _code_rows(family, self.rows, kept, weights, max_features, of_tests)
-        most = self.n_thresholds or choices.choose_thresholds(float(np.sum(weights)))
+        most = self.n_thresholds or members.choose_thresholds(float(np.sum(weights)))
         catalogue, codes = catalogue.thin(codes, most)
         numbers = None
         if isinstance(catalogue.family, LeveledColumns):
@@ -100,13 +96,13 @@ class BoostingRows:
         coded = _CodedRows.sort(catalogue, codes, kept, self.weights, self.keys, numbers)
         cv, groups = count_members(coded.n_different), coded.number_groups(self.groups)
         if cv is None or is_count(cv):
-            plan = choices.FoldPlan.choose(coded.n_different, cv)
+            plan = members.FoldPlan.choose(coded.n_different, cv)
             folds = plan.draw(self.strata[coded.kept], groups, of_folds)
         else:
             folds = self._assign_folds(cv)[coded.kept]
         is_apart = self.groups is not None or numbers is not None
-        table = coded.merge(self.weights, folds, groups, most, is_apart=is_apart)
-        return replace(table, rows=self.rows)
+        merged = coded.merge(self.weights, folds, groups, most, is_apart=is_apart)
+        return replace(merged, rows=self.rows)
 
     def _assign_folds(self, cv: Any) -> NDArray[np.int64]:
         """The split of a splitter, or of a list of them, that holds each row out; -1: none does."""
@@ -132,7 +128,7 @@ def code_streamed_rows(
     rng: np.random.Generator,
     *,
     is_class: bool,
-) -> BoostedRows:
+) -> PreparedRows:
     """Codes of rows that are never in memory together, a byte for each test.
 
     Chunks are coded block by block; partitions of Dask collections by the workers. Rows that answer
@@ -160,7 +156,7 @@ def code_streamed_rows(
         groups = coded.equal
     if cv is not None and not is_count(cv):
         raise ValueError("Rows that are not in memory take a number of members as cv, or None.")
-    folds = choices.FoldPlan.choose(coded.n_different, cv).draw(strata[coded.kept], groups, rng)
+    folds = members.FoldPlan.choose(coded.n_different, cv).draw(strata[coded.kept], groups, rng)
     return coded.merge(weights, folds, groups, 0, is_apart=False)
 
 
@@ -224,7 +220,7 @@ class _CodedRows:
         most: int,
         *,
         is_apart: bool,
-    ) -> BoostedRows:
+    ) -> PreparedRows:
         """Make equal rows of a fold one, and of a group where those of others are apart."""
         m, keys = len(self.kept), [self.equal, folds, *([groups] if is_apart else [])]
         one = RowGroups.of_equal_keys(m, keys)
@@ -239,9 +235,8 @@ class _CodedRows:
             plain = catalogue.family.find_plain(catalogue.tests)
             levels = LeveledRows(numbers[:, first], own, most, plain)
             catalogue, codes = add_indicators(catalogue, codes, levels)
-        return BoostedRows(
-            catalogue, codes, counts, folds[first], own, levels, self.kept[first], number
-        )
+        table = CodedTable(catalogue, codes, counts, folds[first], own, levels)
+        return PreparedRows(table, self.kept[first], number)
 
 
 def gather_targets(partitions: designs.Partitions) -> tuple[Array, Array]:

@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import trees, validation
-from posterity.trees.boosting import choices
-from posterity.trees.boosting.grown import GROWTHS, TreeRules
+from posterity.trees.boosting import members
 from posterity.trees.boosting.levels import LeveledColumns
 from posterity.trees.boosting.member import BoostingPlan
-from posterity.trees.estimators.boosted_rows import BoostedRows
+from posterity.trees.boosting.members import CodedTable
+from posterity.trees.boosting.tree_records import GROWTHS, TreeRules
 from posterity.trees.estimators.split_model import count_candidates
 
 _DIRECTIONS = 1  # of several outputs: as accurate as all, at the price of one
 
 
-def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> BoostingPlan:
+def plan_boosting(model: Any, table: CodedTable, n_columns: int | None) -> BoostingPlan:
     """How a model with the parameters of boosted trees trains on these rows."""
-    n_rows = float(np.sum(rows.weights))
+    n_rows = float(np.sum(table.weights))
     rate = model.learning_rate
     if rate is None:
-        rate = choices.choose_rate(n_rows, model.n_estimators)
+        rate = members.choose_rate(n_rows, model.n_estimators)
     elif validation.check_positive(rate, "learning_rate") > 1.0:
         raise ValueError(f"learning_rate={rate} must be at most 1.")
     patience = model.n_iter_no_change
-    family, J = rows.catalogue.family, len(rows.catalogue.tests)
+    family, J = table.catalogue.family, len(table.catalogue.tests)
     n_tests = min(J, count_candidates(model.max_features, family, J))
     tree = TreeRules(
         growth=model.growth,
@@ -38,7 +38,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
         min_samples_leaf=validation.check_positive(model.min_samples_leaf, "min_samples_leaf"),
         prior_precision=validation.check_positive(model.l2_regularization, "l2_regularization"),
         random_strength=_check_not_negative(model.random_strength, "random_strength"),
-        monotonic=_sign_tests(model, rows, n_columns),
+        monotonic=_sign_tests(model, table, n_columns),
     )
     return BoostingPlan(
         n_rounds=model.n_estimators,
@@ -48,7 +48,7 @@ def plan_boosting(model: Any, rows: BoostedRows, n_columns: int | None) -> Boost
         subsample=_check_fraction(model.subsample, "subsample"),
         n_tests=None if model.max_features is None else n_tests,
         n_directions=_DIRECTIONS,
-        patience=choices.choose_patience(rate) if patience is None else patience,
+        patience=members.choose_patience(rate) if patience is None else patience,
         n_jobs=model.n_jobs,
     )
 
@@ -90,18 +90,18 @@ def _find_column(column: Any, names: list[Any], n_columns: int, parameter: str) 
     )
 
 
-def _sign_tests(model: Any, rows: BoostedRows, n_columns: int | None) -> NDArray[np.int8] | None:
+def _sign_tests(model: Any, table: CodedTable, n_columns: int | None) -> NDArray[np.int8] | None:
     """The direction of each test, from that of its column."""
     given = model.monotonic_cst
     if given is None or n_columns is None:
         return None
-    family = rows.catalogue.family
+    family = table.catalogue.family
     if not isinstance(family, trees.Columns):
         raise ValueError("monotonic_cst is for splits of single columns.")
     signs = _sign_columns(model, n_columns)
     if isinstance(family, LeveledColumns) and np.any(signs[family.categorical]):
         raise ValueError("monotonic_cst of a categorical column must be 0.")
-    found: NDArray[np.int8] = signs[family.columns_of(rows.catalogue.tests)]
+    found: NDArray[np.int8] = signs[family.columns_of(table.catalogue.tests)]
     return found
 
 

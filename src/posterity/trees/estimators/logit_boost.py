@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -15,18 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.models import ModelCard, classes
+from posterity.models import Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
-from posterity.trees.boosting import rounds, training
+from posterity.page_forms import Form
+from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
-from posterity.trees.estimators.split_model import SplitModel
+from posterity.trees.estimators import split_model
 
 _SELECTIONS = ("one_step", "full")
 
 
 @declare_parameters
-class LogitBoostClassifier(SplitModel, StagedClassifier):
+class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
     """Boosted step functions for classification: LogitBoost.  [P9 9.7.1]
 
     The latent value of a row is a constant plus ``n_estimators`` steps, and its sigmoid is the
@@ -141,9 +141,9 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         inference="stagewise, most probable",
         advice="a fast sum of steps; many columns",
         page="trees",
+        candidates=(Member("boosted", 110, "N D a round", {"n_estimators": 100}, usual_rows=1e5),),
     )
 
-    validation_scores_: Array | None = field(init=False)
     steps_: Steps = field(init=False)
 
     def fit(
@@ -177,11 +177,13 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
         if before is not None:
-            self._add_rounds(before, training.GivenRows(rows, codes, counts), options, rng)
+            self._add_rounds(before, rounds.GivenRows(rows, codes, counts), options, rng)
             return self
-        start = _check_activation(activation, len(rows), len(self.classes_))
-        given = training.GivenRows(rows, codes, counts, start)
-        found = training.fit_boosted_steps(self._family(), given, options, rng)
+        start = split_model.check_activation(
+            activation, split_model.shape_latents(len(rows), len(self.classes_))
+        )
+        given = rounds.GivenRows(rows, codes, counts, start)
+        found = rounds.fit_boosted_steps(self._family(), given, options, rng)
         self._adopt_fit(found, found.boosted.steps, found.boosted.log_likelihood)
         return self
 
@@ -201,8 +203,8 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
     def _add_rounds(
         self,
         before: _EarlierFit,
-        given: training.GivenRows,
-        options: training.BoostingOptions,
+        given: rounds.GivenRows,
+        options: rounds.BoostingOptions,
         rng: np.random.Generator,
     ) -> None:
         """Add the rounds that are still missing."""
@@ -217,13 +219,13 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         start = before.steps.latents(self.splits_, given.rows)
         options = replace(options, rules=replace(options.rules, n_rounds=n_rounds), is_fitted=True)
         given = replace(given, start=start)
-        found = training.fit_boosted_steps(self.splits_, given, options, rng)
+        found = rounds.fit_boosted_steps(self.splits_, given, options, rng)
         likelihoods = [before.log_likelihoods, found.boosted.log_likelihood[1:]]
         self._adopt_fit(
             found, before.steps.extend(found.boosted.steps), np.concatenate(likelihoods)
         )
 
-    def _adopt_fit(self, found: training.BoostingFit, steps: Steps, log_likelihoods: Array) -> None:
+    def _adopt_fit(self, found: rounds.BoostingFit, steps: Steps, log_likelihoods: Array) -> None:
         self.splits_, self.validation_scores_ = found.family, found.scores
         self.stop_reason_ = found.boosted.stop_reason
         self._adopt(steps, log_likelihoods)
@@ -245,13 +247,13 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
     @models.refuse_partitions
     def activation(self, X: Any) -> Array:
         """The latent value of the second class, (n,), or of each of several, (n, C).  [P9 9.53]"""
-        return _squeeze_two_classes(self._latents(X))
+        return split_model.squeeze_two_classes(self._latents(X))
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
         """What ``activation`` would be after the first round, the second, and so on."""
         for A in self._staged_latents(X):
-            yield _squeeze_two_classes(A)
+            yield split_model.squeeze_two_classes(A)
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
@@ -259,24 +261,12 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         for A in self._staged_latents(X):
             yield classes.predict_at_latents(A)
 
-    def truncate(self, n_estimators: int) -> Self:
-        """A fitted copy of the first rounds only: what a fit with so many gives.
+    def _keep_rounds(self, n_rounds: int) -> None:
+        self._adopt(self.steps_.truncate(n_rounds), self.log_likelihoods_[: n_rounds + 1])
 
-        Parameters
-        ----------
-        n_estimators : int
-            How many, from none to ``n_estimators_``.
-        """
-        check_is_fitted(self)
-        validation.check_count(n_estimators, "n_estimators", least=0)
-        if n_estimators > self.n_estimators_:
-            raise ValueError(
-                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
-            )
-        other = copy.copy(self)
-        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
-        other._adopt(self.steps_.truncate(n_estimators), self.log_likelihoods_[: n_estimators + 1])
-        return other
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return self.steps_.page_form(self.splits_.tested_columns())
 
     def _latents(self, X: Any) -> Array:
         """Latent values (n, 1) or (n, C)."""
@@ -295,7 +285,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         self.offset_, self.n_estimators_ = steps.offset, len(steps)
         self._count_gains(self.splits_, steps.tests, steps.gains)
 
-    def _check_options(self) -> training.BoostingOptions:
+    def _check_options(self) -> rounds.BoostingOptions:
         """The parameters, once they are checked."""
         for name in ("n_estimators", "n_thresholds", "n_iter_no_change"):
             validation.check_count(getattr(self, name), name)
@@ -312,7 +302,7 @@ class LogitBoostClassifier(SplitModel, StagedClassifier):
         if self.selection not in _SELECTIONS:
             options = " or ".join(map(repr, _SELECTIONS))
             raise ValueError(f"selection={self.selection!r} must be {options}.")
-        return training.BoostingOptions(
+        return rounds.BoostingOptions(
             rounds.BoostingRules(
                 self.n_estimators, self.learning_rate, self.selection, self.n_iter_no_change
             ),
@@ -331,19 +321,6 @@ class _EarlierFit:
     classes: NDArray[Any]
 
 
-def _check_activation(activation: ArrayLike | None, n_rows: int, n_classes: int) -> Array | None:
-    """Latent values (N, L) at which a fit starts."""
-    if activation is None:
-        return None
-    start = np.asarray(activation, dtype=np.float64)
-    shape = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
-    if start.shape != shape:
-        raise ValueError(f"activation has shape {start.shape}, but {shape} is required.")
-    if not np.all(np.isfinite(start)):
-        raise ValueError("activation holds numbers that are not finite.")
-    return start.reshape(n_rows, -1)
-
-
 def _check_fraction(part: Any) -> float | None:
     is_part = isinstance(part, numbers.Real) and 0.0 < float(part) < 1.0
     if part is not None and not is_part:
@@ -351,8 +328,3 @@ def _check_fraction(part: Any) -> float | None:
             f"validation_fraction={part!r} must lie between 0 and 1; None holds out nothing."
         )
     return None if part is None else float(part)
-
-
-def _squeeze_two_classes(A: Array) -> Array:
-    """One latent value for two classes, (n, 1), as (n,)."""
-    return A[:, 0] if A.shape[1] == 1 else A

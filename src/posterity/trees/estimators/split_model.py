@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import abc
+import copy
 import math
 import numbers
 from collections.abc import Callable, Sized
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import designs, trees, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.trees import forests, growth
 
 _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}
 
@@ -105,102 +105,57 @@ class SplitModel(BaseEstimator):
 
 
 @declare_parameters
-class ForestModel(SplitModel, abc.ABC):
-    """An estimator that is one tree or fern, or several. A subclass says how they grow."""
+class AdditiveModel(SplitModel, abc.ABC):
+    """An estimator whose latent values are sums, to which each round adds."""
 
-    max_features: int | float | str | None = None
-    min_samples_leaf: float = 1.0
-    concentration: float | None = None
-    random_state: Any = None
-
-    max_depth: int | None = field(init=False)
-    n_jobs: int | None = field(default=None, init=False)
-    forest_: forests.Forest = field(init=False)
+    n_estimators_: int = field(init=False)
+    stop_reason_: str = field(init=False)
+    validation_scores_: Array | None = field(init=False)
 
     @abc.abstractmethod
-    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
-        """How to grow trees on tests of a family that knows the rows."""
+    def _keep_rounds(self, n_rounds: int) -> None:
+        """Publish a fit of the first rounds only."""
 
-    def _growth_rules(self, family: trees.Family, n_tests: int | None = None) -> growth.GrowthRules:
-        """The rules of growth; ``n_tests`` candidates a node unless ``max_features`` says."""
-        if self.max_depth is not None:
-            validation.check_count(self.max_depth, "max_depth")
-        least = validation.check_positive(self.min_samples_leaf, "min_samples_leaf")
-        chosen = count_candidates(self.max_features, family, n_tests or family.default_tests())
-        return growth.GrowthRules(chosen, max_depth=self.max_depth, min_samples_leaf=least)
+    def truncate(self, n_estimators: int) -> Self:
+        """A fitted copy of the first rounds only.
 
-    def _check_positive(self, name: str) -> float | None:
-        """A parameter that is given, or None where it is to be learned."""
-        value = getattr(self, name)
-        return None if value is None else validation.check_positive(value, name)
-
-    def _check_max_samples(self, max_samples: float | None) -> float | None:
-        """How many rows a tree draws, checked, and whether they are drawn with replacement."""
-        if not isinstance(self.bootstrap, bool | np.bool_):
-            raise ValueError(f"bootstrap={self.bootstrap!r} must be True or False.")
-        if max_samples is None:
-            return None
-        if isinstance(max_samples, int | np.integer) and not isinstance(max_samples, bool):
-            validation.check_count(max_samples, "max_samples")
-            return max_samples
-        if validation.check_positive(max_samples, "max_samples") > 1.0:
+        Parameters
+        ----------
+        n_estimators : int
+            How many, from none to ``n_estimators_``.
+        """
+        check_is_fitted(self)
+        validation.check_count(n_estimators, "n_estimators", least=0)
+        if n_estimators > self.n_estimators_:
             raise ValueError(
-                f"max_samples={max_samples!r} is a fraction of the rows and must be at most 1; "
-                "give a whole number to count them."
+                f"n_estimators={n_estimators} is more than the {self.n_estimators_} of this model."
             )
-        return max_samples
-
-    def check_consistency(self) -> None:
-        """Raise ValueError where a forest is not one that rows as they are taken can go down."""
-        forest = vars(self).get("forest_")
-        if forest is None:
-            return
-        validation.require(isinstance(forest, forests.Forest), "forest_ is not a forest.")
-        forest.check_consistency()
-        self._check_learned(forest.family, forest.trees.tests)
-
-    def _adopt_forest(
-        self, fitted: forests.FittedClasses | forests.FittedNormals, weights: Array | None = None
-    ) -> None:
-        """Publish a forest that grew from the rows whose weights, as they were given, count."""
-        self.forest_ = fitted.forest
-        self.concentration_ = fitted.forest.concentration
-        self.sharpness_ = fitted.forest.sharpness
-        self.oob_log_score_ = fitted.oob_log_score
-        self.oob_log_prob_ = _expand_to_all_rows(fitted.oob_log_prob, weights)
-        grown = fitted.forest.trees
-        self._count_gains(fitted.forest.family, grown.tests, grown.gains)
+        other = copy.copy(self)
+        other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
+        other._keep_rounds(n_estimators)
+        return other
 
 
-@declare_parameters
-class BaggedModel(ForestModel):
-    """An estimator that is several trees or ferns, which draw rows of their own."""
-
-    n_estimators: int = field(default=100, kw_only=False)
-    max_depth: int | None = None
-    bootstrap: bool = True
-    max_samples: float | None = None
-    sharpness: float | None = None
-    n_jobs: int | None = None
-
-    def _plan_bagged_trees(
-        self,
-        family: trees.Family,
-        n_tests: int | None = None,
-        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
-    ) -> forests.ForestPlan:
-        """The plan of ``n_estimators`` trees that each draw rows of their own."""
-        validation.check_count(self.n_estimators, "n_estimators")
-        return forests.ForestPlan(
-            n_trees=self.n_estimators,
-            rules=self._growth_rules(family, n_tests),
-            bootstrap=self.bootstrap,
-            max_samples=self._check_max_samples(self.max_samples),
-            concentration=self._check_positive("concentration"),
-            sharpness=self._check_positive("sharpness"),
-            n_jobs=self.n_jobs,
-            grow=grow,
+def check_activation(activation: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
+    """Latents (N, L) at which a sum starts; those given are of this shape, (N,) or (N, L)."""
+    if activation is None:
+        return None
+    given = np.asarray(activation, dtype=np.float64)
+    if given.shape != shape or not np.all(np.isfinite(given)):
+        raise ValueError(
+            f"activation has shape {given.shape}; it must be finite numbers of shape {shape}."
         )
+    return np.ascontiguousarray(given.reshape(shape[0], -1))
+
+
+def shape_latents(n_rows: int, n_classes: int) -> tuple[int, ...]:
+    """The shape of latents of classes, of which two have one between them."""
+    return (n_rows,) if n_classes == 2 else (n_rows, n_classes)
+
+
+def squeeze_two_classes(A: Array) -> Array:
+    """One latent value for two classes, (n, 1), as (n,)."""
+    return A[:, 0] if A.shape[1] == 1 else A
 
 
 def count_candidates(max_features: Any, family: trees.Family, default: int) -> int:
@@ -227,16 +182,6 @@ def count_candidates(max_features: Any, family: trees.Family, default: int) -> i
 def _count_tests(family: trees.Family) -> int:
     """The number of columns, or of tests in another family that can list them."""
     return family.n_columns if isinstance(family, trees.Columns) else len(family.catalogue())
-
-
-def drop_weightless_rows(
-    rows: Any, target: Array, weights: Array | None, groups: NDArray[np.int32] | None
-) -> tuple[Any, Array, Array | None, NDArray[np.int32] | None]:
-    """Rows that count at all: edges of columns are not drawn around others."""
-    if weights is None or weights.all() or not isinstance(rows, np.ndarray):
-        return rows, target, weights, groups
-    kept = weights > 0.0
-    return rows[kept], target[kept], weights[kept], None if groups is None else groups[kept]
 
 
 def refuse_groups(groups: Any) -> None:
@@ -281,13 +226,3 @@ def _refuse_nameless(names: NDArray[Any]) -> None:
             f"groups holds no name in row {missing[0]}{others}; give such rows groups of their "
             "own, or drop them."
         )
-
-
-def _expand_to_all_rows(values: Array | None, weights: Array | None) -> Array | None:
-    """Return values for every row as it was given, NaN where it does not count."""
-    if weights is None or values is None:
-        return values
-    kept = weights > 0.0
-    everywhere = np.full(len(weights), np.nan)
-    everywhere[kept] = values[kept] if len(values) == len(weights) else values
-    return everywhere

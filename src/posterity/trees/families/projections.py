@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, validation
 from posterity.arrays import Array
-from posterity.trees.families import binning, column_order, columns, compiled, family
+from posterity.trees.families import binning, columns, compiled, family
 
 _KEPT = 2.0**32  # parts of a number that are told apart: sums of ten million rows are as exact
 _LEAST_UNIT = 1e-300  # weights are its inverse, and have to be finite
@@ -40,7 +40,7 @@ class LinearFamily(family.Family):
     def _know(self, rows: Array, counts: Array | None, unit: Array) -> Self:
         """A copy that has units, and the order of the columns of rows that count."""
         edges = binning.find_edges(rows, counts)
-        return replace(self, unit=unit, order=column_order.order_columns(rows, edges, counts))
+        return replace(self, unit=unit, order=columns.order_columns(rows, edges, counts))
 
     def respond(
         self, rows: Any, places: family.Places, tests: family.Tests, which: family.Places
@@ -67,7 +67,7 @@ class LinearFamily(family.Family):
         self.__post_init__()
         if self.unit is not None:
             validation.require_array(self.unit, "unit", np.float64, (None,))
-            column_order.check_order(self.order, len(self.unit))
+            columns.check_order(self.order, len(self.unit))
 
     def check_tests(self, tests: family.Tests) -> None:
         """Raise ValueError unless these are columns that there are, and their weights."""
@@ -92,7 +92,7 @@ class LinearFamily(family.Family):
 
     def _known(self) -> Array:
         if self.unit is None:
-            raise ValueError(f"{self!r} has seen no data yet: use {self!r}.fitted(X).")
+            raise ValueError(f"{self!r} has seen no data yet: use {self!r}.adapt_to(X).")
         return self.unit
 
     def _weight_columns(self, chosen: NDArray[Any], weights: Array) -> family.Tests:

@@ -1,25 +1,24 @@
 """Many trees: their leaves, the way to them, and what rows not seen teach."""
 
-from posterity.trees.forests import survey
-from posterity.trees.forests.class_forest import ClassForest, FittedClasses, fit_classes
+from posterity.trees.forests import row_counts
+from posterity.trees.forests.class_forest import ClassForest, ClassTargets
 from posterity.trees.forests.forest import Forest, ForestPlan
-from posterity.trees.forests.normal_forest import FittedNormals, NormalForest, fit_normals
-from posterity.trees.forests.partitioned import fit_class_partitions, fit_normal_partitions
-from posterity.trees.forests.streamed import fit_class_chunks, fit_family, fit_normal_chunks
+from posterity.trees.forests.normal_forest import NormalForest, NumberTargets
+from posterity.trees.forests.out_of_bag_scores import FittedForest, fit_forest
+from posterity.trees.forests.partitioned import fit_partitions
+from posterity.trees.forests.streamed import fit_chunks, fit_family
 
 __all__ = [
     "ClassForest",
-    "FittedClasses",
-    "FittedNormals",
+    "ClassTargets",
+    "FittedForest",
     "Forest",
     "ForestPlan",
     "NormalForest",
-    "fit_class_chunks",
-    "fit_class_partitions",
-    "fit_classes",
+    "NumberTargets",
+    "fit_chunks",
     "fit_family",
-    "fit_normal_chunks",
-    "fit_normal_partitions",
-    "fit_normals",
-    "survey",
+    "fit_forest",
+    "fit_partitions",
+    "row_counts",
 ]

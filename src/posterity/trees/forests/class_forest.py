@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,16 @@ from numpy.typing import NDArray
 from posterity import validation
 from posterity.arrays import Array
 from posterity.inference.conjugate import apply_rule_of_succession
+from posterity.page_forms import Form
 from posterity.trees.families.family import Family, Places
-from posterity.trees.forests import class_tuning, forest, out_of_bag
-from posterity.trees.forests.class_average import LeafTables
-from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
-from posterity.trees.forests.forest import Forest, ForestPlan
-from posterity.trees.forests.kinds import ClassTargets
+from posterity.trees.forests import class_tuning, forest
+from posterity.trees.forests.class_leaves import ClassLeaves, LeafTables
+from posterity.trees.forests.class_tuning import LeafCounts, UnseenRows
+from posterity.trees.forests.forest import Forest
+from posterity.trees.growth.criteria import ClassCriterion
+from posterity.trees.structure import Trees
 
+_PRIOR_WEIGHT = 1.0  # rows: small sides of a split pay for their probabilities
 _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 
 
@@ -28,7 +30,7 @@ _MOST_NUMBERS = 1 << 22  # probabilities that are worked on at once
 class ClassForest(Forest):
     """Trees, the counts of classes in their leaves, and how these become probabilities.
 
-    See :mod:`posterity.trees.forests.class_average`; the base is how often classes are met at all.
+    See :mod:`posterity.trees.forests.class_leaves`; the base is how often classes are met at all.
     """
 
     leaves: ClassLeaves
@@ -76,107 +78,71 @@ class ClassForest(Forest):
         forest.map_blocks(write, len(X), most, n_jobs)
         return log_p, epistemic
 
-
-@dataclass(frozen=True, eq=False)
-class FittedClasses:
-    """A forest, and how it does on rows by those of its trees that have not seen them."""
-
-    forest: ClassForest
-    oob_log_prob: Array | None  # (N,), of the own class; NaN where every tree has seen the row
-    oob_log_score: float
-    oob_accuracy: float
-
-
-def fit_classes(
-    family: Family,
-    X: Any,
-    codes: NDArray[np.int32],
-    weights: Array | None,
-    n_classes: int,
-    plan: ForestPlan,
-    rng: np.random.Generator,
-    groups: NDArray[np.int32] | None = None,
-) -> FittedClasses:
-    """Grow a forest.
-
-    Parameters
-    ----------
-    family : Family
-        The tests, fitted to X.
-    X : array (N, D), or what the family takes
-    codes : array (N,)
-        Classes from 0 to n_classes - 1.
-    weights : array (N,), optional
-        How often each row is there.
-    n_classes : int
-    plan : ForestPlan
-    rng : numpy.random.Generator
-    groups : array (N,), optional
-        Groups, from 0, of rows that are alike: a tree draws all rows of a group, or none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.trees.families import columns
-    >>> from posterity.trees.growth import growing
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> family = columns.Columns().adapt_to(X)
-    >>> plan = ForestPlan(n_trees=20, rules=growing.GrowthRules(n_tests=2))
-    >>> rng = np.random.default_rng(0)
-    >>> fitted = fit_classes(family, X, (X[:, 0] > 0).astype(np.int32), None, 2, plan, rng)
-    >>> fitted.oob_accuracy > 0.95
-    True
-    >>> log_p, epistemic = fitted.forest.average(np.array([[2.0, 0.0], [-2.0, 0.0]]))
-    >>> np.exp(log_p).round(1)
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    w = np.ones(len(codes)) if weights is None else weights
-    rows = family.prepare_rows(X)
-    kind = ClassTargets(n_classes)
-    planted = forest.grow_trees(family, rows, codes, w, kind, plan, rng, groups=groups)
-    leaves, base = ClassLeaves.join(planted.leaves), class_frequencies(codes, w, n_classes)
-    left_out = out_of_bag.OutOfBag(Forest(family, planted.trees).router, X, planted.seen)
-
-    def gather_unseen(places: Places) -> UnseenRows:
-        own = np.zeros(len(places))
-        return UnseenRows(left_out.leaves(places), codes[places], w[places], own)
-
-    counts, sample = (
-        LeafCounts.from_leaves(leaves, base),
-        gather_unseen(out_of_bag.choose_rows(len(codes), class_tuning.TIMES * n_classes)),
-    )
-    learned = class_tuning.learn_class_tuning(
-        counts, sample, plan.n_trees, plan.concentration, plan.sharpness
-    )
-    parts = forest.map_blocks(
-        lambda places: score_rows(counts, gather_unseen(places), learned),
-        len(codes),
-        out_of_bag.rows_at_once(plan.n_trees, n_classes),
-        plan.n_jobs,
-    )
-    log_prob, is_right = (np.concatenate(part) for part in zip(*parts, strict=True))
-    grown = ClassForest(family, planted.trees, leaves, base, *learned[:2])
-    return FittedClasses(
-        grown,
-        log_prob,
-        out_of_bag.mean_of_known(log_prob, w),
-        out_of_bag.mean_of_known(is_right, w),
-    )
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        nodes, order = self.trees.page_form(self.family.tested_columns())
+        leaves = self.leaves
+        start, sizes = leaves.start(), leaves.sizes.astype(np.int64)[order]
+        first = np.repeat(start[:-1][order] - np.cumsum(sizes) + sizes, sizes)
+        places = first + np.arange(len(first))
+        return {
+            "kind": "class_forest",
+            "nodes": nodes,
+            "sizes": sizes,
+            "classes": leaves.classes[places],
+            "counts": leaves.counts[places],
+            "base": self.base.tolist(),
+            "concentration": self.concentration,
+            "sharpness": self.sharpness,
+        }
 
 
-def class_frequencies(codes: NDArray[np.int32], weights: Array, n_classes: int) -> Array:
-    """How probable classes are before anything is known of a row, (C,), > 0."""
-    counts = np.bincount(codes, weights=weights, minlength=n_classes)
-    return apply_rule_of_succession(counts.astype(np.float64, copy=False))
+@dataclass(frozen=True)
+class ClassTargets:
+    """Trees that predict classes, numbered from 0."""
 
+    n_classes: int
 
-def score_rows(counts: LeafCounts, unseen: UnseenRows, learned: ClassTuning) -> tuple[Array, Array]:
-    """Log-probability of its own class, and whether it is the most probable one, of each row."""
-    known = np.any(unseen.found >= 0, axis=0)
-    if not known.any():
-        return np.full(len(known), np.nan), np.full(len(known), np.nan)
-    log_p = counts.log_probabilities(unseen, learned)
-    own = np.take_along_axis(log_p, unseen.target[:, None], axis=1)[:, 0]
-    is_right = np.argmax(log_p, axis=1) == unseen.target
-    return np.where(known, own, np.nan), np.where(known, is_right, np.nan)
+    holds_out: ClassVar[bool] = False
+    keeps_samples: ClassVar[bool] = True
+
+    @property
+    def criterion(self) -> ClassCriterion:
+        """The evidence of the counts on both sides."""
+        return ClassCriterion(self.n_classes, _PRIOR_WEIGHT)
+
+    def targets(self, y: Array) -> NDArray[np.int32]:
+        """Numbers of classes, (n,)."""
+        return y.astype(np.int32)
+
+    def leaves(
+        self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
+    ) -> ClassLeaves:
+        """How often each class came to each leaf."""
+        return ClassLeaves.from_rows(leaf, target, weights, n_leaves, self.n_classes)
+
+    def summarise(self, target: NDArray[Any], weights: Array) -> Array:
+        """How probable classes are before anything is known of a row, (C,), > 0."""
+        counts = np.bincount(target, weights=weights, minlength=self.n_classes)
+        return apply_rule_of_succession(counts.astype(np.float64, copy=False))
+
+    def count_numbers(self, n_trees: int, overall: Array) -> tuple[int, int]:
+        """A probability a class, twice where rows are learned from."""
+        del n_trees
+        return len(overall), class_tuning.TIMES * len(overall)
+
+    def score_leaves(self, leaves: ClassLeaves, trees: Trees, overall: Array) -> LeafCounts:
+        """The counts of leaves, and the frequencies from which they start."""
+        del trees
+        return LeafCounts.from_leaves(leaves, overall)
+
+    def make_forest(
+        self,
+        family: Family,
+        trees: Trees,
+        leaves: ClassLeaves,
+        overall: Array,
+        learned: class_tuning.ClassTuning,
+    ) -> ClassForest:
+        """The forest of these counts, whose base is the frequencies of classes."""
+        return ClassForest(family, trees, leaves, overall, *learned[:2])

@@ -21,6 +21,7 @@ from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.forests import tuning
 from posterity.trees.forests.class_leaves import ClassLeaves
+from posterity.trees.forests.forest import ForestPlan
 
 TIMES = 2  # that each row is held: with all trees and with every second one
 _RANGES = (0.01, 100.0), (0.3, 20.0)
@@ -115,6 +116,27 @@ class LeafCounts:
         """Return the log-probabilities of all classes, (r, C)."""
         s, beta = learned.of_members(unseen.count_members())
         return log_softmax(beta[:, None] * np.log(self.means(unseen, s)[0]), axis=1)
+
+    def gather(
+        self, found: NDArray[np.int32], target: NDArray[np.int32], weights: Array, own: Array
+    ) -> UnseenRows:
+        """Rows as they are learned from and scored."""
+        return UnseenRows(found, target, weights, own)
+
+    def learn(self, unseen: UnseenRows, plan: ForestPlan) -> ClassTuning:
+        """Concentration and sharpness of all trees of a plan."""
+        given = plan.concentration, plan.sharpness
+        return learn_class_tuning(self, unseen, plan.n_trees, *given)
+
+    def score(self, unseen: UnseenRows, learned: ClassTuning) -> tuple[Array, Array]:
+        """Log-probability of its class, and whether that is the most probable one, of each row."""
+        known = unseen.count_members() > 0
+        if not known.any():
+            return np.full(len(known), np.nan), np.full(len(known), np.nan)
+        log_p = self.log_probabilities(unseen, learned)
+        own = _take_own_class(log_p, unseen.target)
+        is_right = np.argmax(log_p, axis=1) == unseen.target
+        return np.where(known, own, np.nan), np.where(known, is_right, np.nan)
 
     def loss(self, unseen: UnseenRows, n_trees: int, x: Array) -> tuple[float, Array]:
         """Minus the log score a row, minus the log prior of x, and its gradient.

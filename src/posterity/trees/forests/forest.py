@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import joblib
 import numpy as np
@@ -16,23 +16,100 @@ from posterity import linalg, progress, validation
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places
 from posterity.trees.forests import routing, sampling
-from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.kinds import TargetKind
-from posterity.trees.forests.normal_leaves import NormalLeaves
 from posterity.trees.growth import growing
 from posterity.trees.structure import Trees
 
 _FEW_ROWS = 2048  # which one thread is done with before others have begun
 
-L = TypeVar("L", ClassLeaves, NormalLeaves)
 R = TypeVar("R")
+
+
+class Leaves(Protocol):
+    """What the leaves of trees know of their rows."""
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        ...
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """The leaves of several trees, numbered through."""
+        ...
+
+    def add(self, other: Self) -> Self:
+        """Add the statistics of the same leaves."""
+        ...
+
+
+L = TypeVar("L", bound=Leaves)
+F_co = TypeVar("F_co", bound="Forest", covariant=True)
+
+
+class LeafScores(Protocol):
+    """Leaves that predict rows which some of their trees have not seen."""
+
+    def gather(
+        self, found: NDArray[np.int32], target: NDArray[Any], weights: Array, own: Array
+    ) -> Any:
+        """Rows by their leaves (T, r), -1 where a tree has seen the row, of which ``own`` (r,) is
+        the row's own and is taken out."""
+        ...
+
+    def learn(self, unseen: Any, plan: ForestPlan) -> Any:
+        """How leaves become predictions, from rows as ``gather`` returns them."""
+        ...
+
+    def score(self, unseen: Any, learned: Any) -> tuple[Array, Array]:
+        """Log-probability of each row, (r,), and whether it is right, or its squared error."""
+        ...
+
+
+class TargetKind(Protocol[L, F_co]):
+    """What trees predict: classes or numbers; a value, so that it can go wherever rows are."""
+
+    holds_out: ClassVar[bool]  # whether a single tree learns from rows held out of others
+    keeps_samples: ClassVar[bool]  # whether leaves may know the rows of their own tree alone
+
+    @property
+    def criterion(self) -> growing.SplitCriterion:
+        """What makes a good split."""
+        ...
+
+    def targets(self, y: Array) -> NDArray[Any]:
+        """The targets of rows, (n, ...), as trees take them."""
+        ...
+
+    def leaves(
+        self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
+    ) -> L:
+        """What leaves know by the leaf, the target and the weight of each row."""
+        ...
+
+    def summarise(self, target: NDArray[Any], weights: Array) -> Array:
+        """What is known of rows without any tree: frequencies (C,), or variances (K,)."""
+        ...
+
+    def count_numbers(self, n_trees: int, overall: Array) -> tuple[int, int]:
+        """How many numbers are held of each row to score it, and to learn from it."""
+        ...
+
+    def score_leaves(self, leaves: L, trees: Trees, overall: Array) -> LeafScores:
+        """The leaves of these trees as they predict."""
+        ...
+
+    def make_forest(
+        self, family: Family, trees: Trees, leaves: L, overall: Array, learned: Any
+    ) -> F_co:
+        """The forest of what was learned."""
+        ...
 
 
 @dataclass(frozen=True)
 class ForestPlan:
     """How a forest is to be grown.
 
-    ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`fern.grow_fern`.
+    ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`growing.grow_fern`.
     ``max_samples`` rows, or that fraction of all, are drawn for each tree, with replacement where
     ``bootstrap`` says so. ``concentration`` is how many rows the belief is worth from which leaves
     start, and ``sharpness`` the power to which predictions are raised; what is None is learned
@@ -70,7 +147,7 @@ class ForestPlan:
         places: Places,
         target: NDArray[Any],
         counts: Array,
-        kind: TargetKind[L],
+        kind: TargetKind[L, Any],
         rng: np.random.Generator,
     ) -> tuple[Trees, L]:
         """One tree of these places among the rows, and what its leaves know of them."""
@@ -121,13 +198,17 @@ class GrownTrees(NamedTuple, Generic[L]):
     leaves: list[L]
     seen: NDArray[np.uint8]  # (T, ceil(N / 8))
 
+    def join_leaves(self) -> L:
+        """The leaves of all trees, numbered through."""
+        return type(self.leaves[0]).join(self.leaves)
+
 
 def grow_trees(
     family: Family,
     rows: Any,
     target: NDArray[Any],
     weights: Array,
-    kind: TargetKind[L],
+    kind: TargetKind[L, Any],
     plan: ForestPlan,
     rng: np.random.Generator,
     *,
@@ -171,7 +252,7 @@ def _grow_one_tree(
     weights: Array,
     groups: NDArray[np.int32] | None,
     positions: NDArray[np.int32] | None,
-    kind: TargetKind[L],
+    kind: TargetKind[L, Any],
     plan: ForestPlan,
     rng: np.random.Generator,
 ) -> tuple[Trees, L, NDArray[np.uint8]]:

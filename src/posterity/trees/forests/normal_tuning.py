@@ -2,7 +2,7 @@
 
 A leaf is normal around the mean of its rows, with variance (q + s v) / (n + s): v is the squared
 error of a tree, and q the sum of squared deviations of the n rows around the leaf, see
-:mod:`posterity.trees.forests.normal_surroundings`. The mixture of these over trees spreads too far:
+:mod:`posterity.trees.forests.normal_leaves`. The mixture of these over trees spreads too far:
 the mean of many trees is better than a tree. So it is drawn together around its mean, by the square
 root of the sharpness.
 
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from posterity.arrays import Array
-from posterity.trees.forests import tuning
+from posterity.trees.forests import normal_leaves, tuning
+from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_leaves import NormalLeaves
 
 _TINY = np.finfo(np.float64).tiny
@@ -128,6 +129,40 @@ class TreePredictions:
         """Where targets lie, (r, K), when the mixture is as wide as the trees make it."""
         center = self.mean()
         return center + np.sqrt(beta) * (self.target - center)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafNormals:
+    """Leaves, what is around each of them, and the variance there."""
+
+    leaves: NormalLeaves
+    wider: NormalLeaves
+    pooled: Array  # (K,)
+
+    @classmethod
+    def from_leaves(
+        cls, leaves: NormalLeaves, children: NDArray[np.int32], overall: Array
+    ) -> LeafNormals:
+        """From the leaves of trees; ``overall`` is the variance of all rows, (K,)."""
+        wider = normal_leaves.widen_small_leaves(leaves, children)
+        return cls(leaves.fill_empty(wider.mean), wider, wider.pooled_variance(overall))
+
+    def gather(
+        self, found: NDArray[np.int32], target: Array, weights: Array, own: Array
+    ) -> TreePredictions:
+        """What each tree predicts of rows that it has not seen."""
+        given = (found, target, weights, own, self.pooled)
+        return TreePredictions.from_leaves(self.leaves, self.wider, *given)
+
+    def learn(self, unseen: TreePredictions, plan: ForestPlan) -> NormalTuning:
+        """Concentration and sharpness of all trees of a plan."""
+        return learn_normal_tuning(unseen, plan.n_trees, plan.concentration, plan.sharpness)
+
+    def score(self, unseen: TreePredictions, learned: NormalTuning) -> tuple[Array, Array]:
+        """Log-density, summed over targets, and mean squared error of each row."""
+        square = np.mean((unseen.target - unseen.mean()) ** 2, axis=1)
+        log_p = unseen.log_prob(learned).sum(axis=1)
+        return log_p, np.where(unseen.has_prediction(), square, np.nan)
 
 
 def leaf_variances(leaves: NormalLeaves, pooled: Array, s: float) -> Array:

@@ -20,20 +20,9 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import Chunks, Partitions, RowBlock
 from posterity.trees.families.family import Family
-from posterity.trees.forests import (
-    class_forest,
-    class_tuning,
-    judging,
-    normal_forest,
-    out_of_bag,
-    sampling,
-)
-from posterity.trees.forests.class_forest import FittedClasses
-from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, grow_trees
-from posterity.trees.forests.kinds import ClassTargets, NumberTargets
-from posterity.trees.forests.normal_forest import FittedNormals
-from posterity.trees.forests.normal_leaves import NormalLeaves
+from posterity.trees.forests import out_of_bag, out_of_bag_scores, sampling
+from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, TargetKind, grow_trees
+from posterity.trees.forests.out_of_bag_scores import F, FittedForest
 
 FAMILY_ROWS = 100_000
 _MOST_SAMPLES = 65_536  # of each tree, unless it is told
@@ -45,73 +34,38 @@ def fit_family(family: Family, source: Chunks | Partitions) -> Family:
     return family.adapt_to(some.X, some.sample_weight)
 
 
-def fit_class_chunks(
+def fit_chunks(
     family: Family,
     chunks: Chunks,
-    codes: NDArray[np.int32],
+    target: NDArray[Any],
     weights: Array | None,
-    n_classes: int,
+    kind: TargetKind[L, F],
     plan: ForestPlan,
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
-) -> FittedClasses:
-    """As :func:`posterity.trees.forests.class_forest.fit_classes`; leaves may count all rows.
+) -> FittedForest[F]:
+    """As :func:`posterity.trees.forests.out_of_bag_scores.fit_forest`; leaves may count all rows.
 
-    What leaves keep, these or the counts of their own samples, is what gives rows not seen the
-    better log score, judged on a sample of them: :func:`judging.build_class_forest`.
+    What trees have not seen is judged on a sample of rows, each taken out of its own leaves; see
+    :func:`out_of_bag_scores.build_forest`.
     """
-    w, kind = np.ones(len(codes)) if weights is None else weights, ClassTargets(n_classes)
-    few = limit_samples(plan, sampling.count_rows(w))
+    w = np.ones(len(target)) if weights is None else weights
+    few, overall = limit_samples(plan, sampling.count_rows(w)), kind.summarise(target, w)
     rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
-    planted = grow_trees(family, rows, codes, w, kind, few, rng, groups=groups, positions=positions)
-
-    def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> ClassLeaves:
-        return kind.leaves(leaf, codes[places], w[places], n_leaves)
-
-    chosen = judging.choose_rows(w, class_tuning.TIMES * n_classes)
-    parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
-    fitted = judging.build_class_forest(
-        family,
-        planted.trees,
-        ClassLeaves.join(planted.leaves),
-        ClassLeaves.join(parts),
-        class_forest.class_frequencies(codes, w, n_classes),
-        _take_chosen_rows(planted, X, codes, w, chosen),
-        plan,
+    planted = grow_trees(
+        family, rows, target, w, kind, few, rng, groups=groups, positions=positions
     )
-    return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
 
+    def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> L:
+        return kind.leaves(leaf, target[places], w[places], n_leaves)
 
-def fit_normal_chunks(
-    family: Family,
-    chunks: Chunks,
-    Y: Array,
-    weights: Array | None,
-    plan: ForestPlan,
-    rng: np.random.Generator,
-    groups: NDArray[np.int32] | None = None,
-) -> FittedNormals:
-    """As :func:`posterity.trees.forests.normal_forest.fit_normals`, but leaves count all rows.
-
-    What trees have not seen is judged on a sample of rows, each taken out of its own leaves.
-    """
-    w, kind = np.ones(len(Y)) if weights is None else weights, NumberTargets()
-    few = limit_samples(plan, sampling.count_rows(w))
-    rows, positions = _hold_drawn_rows(family, chunks, w, groups, few, rng)
-    planted = grow_trees(family, rows, Y, w, kind, few, rng, groups=groups, positions=positions)
-
-    def count(leaf: NDArray[np.int32], places: slice, n_leaves: int) -> NormalLeaves:
-        return kind.leaves(leaf, Y[places], w[places], n_leaves)
-
-    chosen = judging.choose_rows(w, normal_forest.LEARNING * plan.n_trees * Y.shape[1])
+    _, to_learn = kind.count_numbers(plan.n_trees, overall)
+    chosen = out_of_bag_scores.choose_rows(w, to_learn)
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
-    fitted = judging.build_normal_forest(
-        family,
-        planted.trees,
-        NormalLeaves.join(parts),
-        normal_forest.target_variance(Y, w),
-        _take_chosen_rows(planted, X, Y, w, chosen),
-        plan,
+    judges = _take_chosen_rows(planted, X, target, w, chosen)
+    own, counted = planted.join_leaves(), type(parts[0]).join(parts)
+    fitted = out_of_bag_scores.build_forest(
+        family, planted.trees, own, counted, kind, overall, judges, plan
     )
     return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
 
@@ -157,8 +111,8 @@ def _count_all_rows(
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
         span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
-        new = judging.count_in_leaves(forest, sizes, block.X, within, n_jobs)
-        parts = judging.add_counts(parts, new) if parts else new
+        new = out_of_bag_scores.count_in_leaves(forest, sizes, block.X, within, n_jobs)
+        parts = out_of_bag_scores.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
         kept.append(block.X[here - span.start])
     return parts, np.concatenate(kept)
@@ -181,10 +135,10 @@ def _take_chosen_rows(
     target: NDArray[Any],
     weights: Array,
     chosen: NDArray[np.int32],
-) -> judging.OutOfBagRows:
+) -> out_of_bag_scores.OutOfBagRows:
     """The chosen rows."""
     seen = out_of_bag.unpack_columns(planted.seen, chosen)
-    return judging.OutOfBagRows(X, target[chosen], weights[chosen], seen)
+    return out_of_bag_scores.OutOfBagRows(X, target[chosen], weights[chosen], seen)
 
 
 def _block_slice(block: RowBlock) -> slice:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
-from posterity.trees.growth import ordering
-from posterity.trees.growth.class_terms import ALL, ONE, look_up_term
+from posterity.trees.growth import terms
 from posterity.trees.growth.partition import CLOSED, NONE
+from posterity.trees.growth.terms import ALL, ONE, look_up_term
 
 _DENSE = 2  # cells of a histogram that a row is worth
 _NO_LABEL = 0xFFFFFFFF  # larger than any
@@ -30,7 +30,7 @@ def split_nodes(
     A = len(start) - 1
     test, code = np.full(A, CLOSED, dtype=np.int32), np.zeros(A, dtype=np.int32)
     gain, is_open = np.zeros(A), np.zeros((A, 2), dtype=np.bool_)
-    widest = ordering.largest_node(start)
+    widest = terms.largest_node(start)
     name = np.full(n_classes, -1, dtype=np.int32)
     label, work = np.empty(widest, dtype=np.uint32), np.empty(2 * widest + 257, dtype=np.uint32)
     counts, cells = np.empty((4, n_classes)), np.empty(_DENSE * widest)
@@ -103,7 +103,7 @@ def _find_best_split(
     tie = _TIE * abs(look_up_term(n + 1.0, ALL, table))
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.code_range(codes, k, s, e)
+        lo, hi = terms.code_range(codes, k, s, e)
         if lo == hi:
             continue
         if hi - lo == 1:
@@ -129,7 +129,7 @@ def _find_best_split(
                 tie,
             )
         else:
-            ordering.sort_rows(codes, k, s, e, lo, hi, work)
+            terms.sort_rows(codes, k, s, e, lo, hi, work)
             value, c = _cut_by_rows(
                 codes,
                 k,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
-from posterity.trees.growth import normal_terms, ordering
+from posterity.trees.growth import terms
 from posterity.trees.growth.partition import CLOSED, NONE
 
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
@@ -27,9 +27,9 @@ def split_nodes(
     A = len(start) - 1
     test, code = np.full(A, CLOSED, dtype=np.int32), np.zeros(A, dtype=np.int32)
     gain, is_open = np.zeros(A), np.zeros((A, 2), dtype=np.bool_)
-    work = np.empty(2 * ordering.largest_node(start) + 257, dtype=np.uint32)
-    Y, n, whole, differ = normal_terms.centre_nodes(target, weights, start)
-    base = normal_terms.nodes_log_likelihood(n, whole, variance, prior)
+    work = np.empty(2 * terms.largest_node(start) + 257, dtype=np.uint32)
+    Y, n, whole, differ = terms.centre_nodes(target, weights, start)
+    base = terms.nodes_log_likelihood(n, whole, variance, prior)
     sums, squares = np.empty((1, target.shape[1])), np.empty((1, target.shape[1]))
     for a in range(A):
         if not differ[a] or n[a] < 2.0 * min_samples_leaf:
@@ -78,10 +78,10 @@ def _find_best_split(
     """Candidate, code and log-likelihood of the best split of rows s to e - 1."""
     best, test, code = -np.inf, NONE, 0
     for k in range(len(codes)):
-        lo, hi = ordering.code_range(codes, k, s, e)
+        lo, hi = terms.code_range(codes, k, s, e)
         if lo == hi:
             continue
-        ordering.sort_rows(codes, k, s, e, lo, hi, work)
+        terms.sort_rows(codes, k, s, e, lo, hi, work)
         value, c = _best_cut(
             codes,
             k,
@@ -132,7 +132,7 @@ def _best_cut(
             squares[0, o] += weights[i] * Y[i, o] ** 2
         is_cut = codes[k, i] != codes[k, first + order[j + 1]]
         if is_cut & (n_left >= min_samples_leaf) & (n - n_left >= min_samples_leaf):
-            value = normal_terms.sides_log_likelihood(
+            value = terms.sides_log_likelihood(
                 0, n_left, n - n_left, sums, squares, whole, variance, prior
             )
             if value > best + _TIE * n:

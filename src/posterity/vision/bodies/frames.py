@@ -1,4 +1,4 @@
-"""Labelled pictures of people, drawn at random from recorded motion."""
+"""Labelled pictures and videos of people, drawn at random from recorded motion."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.vision.bodies import parts
+from posterity.vision.bodies import kinematics
 from posterity.vision.bodies.bvh import Motion, Skeleton
-from posterity.vision.bodies.cameras import Camera, Viewpoint
+from posterity.vision.bodies.cameras import Camera, DepthSensor, Viewpoint, render_spheres
 from posterity.vision.bodies.kinematics import Poses, place_joints
-from posterity.vision.bodies.render import render_spheres
-from posterity.vision.bodies.sensor import DepthSensor
 from posterity.vision.bodies.spheres import Spheres, build_spheres
 
 Range = tuple[float, float]
@@ -44,7 +42,7 @@ class Recording:
 
     @functools.cached_property
     def poses(self) -> Poses:
-        """Where all joints are in all frames."""
+        """Positions of all joints in all frames."""
         return place_joints(self.motion)
 
     @functools.cached_property
@@ -157,18 +155,18 @@ class FrameSampler:
         depth, labels = render_spheres(look(centres), body.radii[:n], body.parts[:n], self.camera)
         if self.sensor is not None:
             depth = self.sensor.measure(depth, rng)
-            labels[depth == 0.0] = parts.BACKGROUND
+            labels[depth == 0.0] = kinematics.BACKGROUND
         seen = look(joints)
         if self.hidden > 0.0 and rng.random() < self.hidden:
             row = _draw_row(self.camera.find_pixels(seen)[:, 0], rng)
-            depth[row:], labels[row:] = 0.0, parts.BACKGROUND
+            depth[row:], labels[row:] = 0.0, kinematics.BACKGROUND
         pose = look(poses.positions[0] * body.metres)
         return BodyFrame(depth, labels, seen, pose - pose[0], number, frame)
 
 
 def _draw_row(rows: Array, rng: np.random.Generator) -> int:
     """A row between the neck and the lowest joint."""
-    neck = rows[parts.JOINTS.index("neck")]
+    neck = rows[kinematics.JOINTS.index("neck")]
     return max(int(rng.uniform(neck, max(rows.max(), neck))), 0)
 
 
@@ -182,6 +180,112 @@ def find_heading(skeleton: Skeleton, positions: Array) -> float:
     >>> round(find_heading(walk.motion.skeleton, walk.poses.positions[0]), 1)
     -0.2
     """
-    left, right = (skeleton.number_of(f"{side}UpLeg") for side in ("Left", "Right"))
-    across = positions[left] - positions[right]
+    left, right = positions[_find_hips(skeleton)]
+    across = left - right
     return float(np.arctan2(-across[2], across[0]))
+
+
+def _find_hips(skeleton: Skeleton) -> list[int]:
+    return [skeleton.number_of(f"{side}UpLeg") for side in ("Left", "Right")]
+
+
+_STATURE = 1.75  # metres: silhouettes do not tell size
+_SMALL_CAMERA = Camera(160, 160, 200.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SilhouetteVideo:
+    """Silhouettes of one person, frame by frame.
+
+    Attributes
+    ----------
+    masks : ndarray of shape (T, H, W), bool
+        Pixels of the person.
+    joints : ndarray of shape (T, 16, 3)
+        Joints relative to the middle of the hips, in the axes of the camera (right, down, forward),
+        in metres, for a person of 1.75 m.
+    """
+
+    masks: NDArray[np.bool_]
+    joints: Array
+
+
+@dataclass(frozen=True)
+class VideoSampler:
+    """Draws bodies and viewpoints, one for each video.
+
+    Parameters
+    ----------
+    camera : Camera
+        Size of frames, and focal length.
+    turn : pair of float, default=(-180, 180)
+        Range of the angle from the direction that the person first faces, in degrees: 90 shows the
+        left side.
+    distance, height, pitch : pair of float
+        Ranges of the viewpoint: metres, metres above the middle of the person, degrees downwards.
+    girth : pair of float
+        Range of bodies, relative to a slim person.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import vision
+    >>> sampler = vision.bodies.VideoSampler(turn=(80.0, 100.0))
+    >>> walk = vision.datasets.motions()[0]
+    >>> video = sampler.render(walk, np.random.default_rng(0), frames=10)
+    >>> video.masks.shape, video.joints.shape
+    ((10, 160, 160), (10, 16, 3))
+    """
+
+    camera: Camera = _SMALL_CAMERA
+    turn: Range = (-180.0, 180.0)
+    distance: Range = (4.4, 5.2)  # so that feet are in the frame
+    height: Range = (0.0, 0.4)
+    pitch: Range = (-3.0, 6.0)
+    girth: Range = (0.9, 1.2)
+
+    def render(
+        self,
+        recording: Recording,
+        rng: np.random.Generator,
+        *,
+        frames: int | None = None,
+        every: int = 1,
+        mirror: bool = False,
+    ) -> SilhouetteVideo:
+        """Silhouettes of a recording, from its beginning.
+
+        Parameters
+        ----------
+        recording : Recording
+        rng : Generator
+        frames : int, optional
+            Number of frames at most. None: all.
+        every : int, default=1
+            Take every so many frames.
+        mirror : bool, default=False
+            Exchange left and right.
+        """
+        poses, skeleton = recording.poses[::every][:frames], recording.motion.skeleton
+        if mirror:
+            poses = poses.mirror(skeleton)
+        heading = find_heading(skeleton, poses.positions[0])
+        view = Viewpoint(
+            np.deg2rad(rng.uniform(*self.turn)),
+            rng.uniform(*self.distance),
+            rng.uniform(*self.height),
+            np.deg2rad(rng.uniform(*self.pitch)),
+        )
+        body = recording.body.resize(_STATURE, rng.uniform(*self.girth))
+        centres, joints = body.place(poses)
+        hips = np.mean(poses.positions[:, _find_hips(skeleton)], axis=1) * body.metres
+        radii, labels = body.radii[: centres.shape[1]], body.parts[: centres.shape[1]]
+        masks, places = [], []
+        for spheres, own, root in zip(centres, joints, hips, strict=True):
+            middle = own.mean(axis=0)
+            seen = view.look_at(spheres, middle, heading)
+            _, drawn = render_spheres(seen, radii, labels, self.camera)
+            masks.append(drawn != kinematics.BACKGROUND)
+            about = view.look_at(np.vstack([own, root]), middle, heading)
+            places.append(about[:-1] - about[-1])
+        return SilhouetteVideo(np.array(masks), np.array(places))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.vision.bodies.bvh import Skeleton
-from posterity.vision.bodies.kinematics import Poses
-from posterity.vision.bodies.parts import JOINTS, PARTS
+from posterity.vision.bodies.kinematics import JOINTS, PARTS, Poses
 
 _STATURE = 1.75  # metres, of the body that the lengths here describe
 _CHAIN = ("UpLeg", "Leg", "Foot")  # and the spine: what stature is measured by

@@ -1,5 +1,6 @@
-"""The commands of ``posterity vision``: find objects in images, learn to, and score detectors."""
+"""Subcommands of ``posterity vision``; nothing heavy is imported before one of them runs."""
 
+from posterity.vision.commands import training_requests
 from posterity.vision.commands.app import app
 
-__all__ = ["app"]
+__all__ = ["app", "training_requests"]

@@ -1,260 +1,285 @@
-"""Declare the subcommands of ``posterity vision``; each is imported only when it runs."""
+"""Declare the subcommands of ``posterity vision`` that look at pictures with a model.
+
+Each is a request, whose work is in a module that is imported only when it runs.
+"""
+
+from typing import Annotated, ClassVar
 
 import typer
 
-from posterity.cli import options as common
-from posterity.cli import outcome, plain_help
-from posterity.vision.commands import (
-    depth_options,
-    evaluate_command,
-    label_commands,
-    options,
-    patch_commands,
-    pose_options,
-    track_commands,
-    walk_options,
-)
-
-_TRAIN, _TRY = "Train on your data", "Try and score"
+from posterity.cli import groups
+from posterity.cli.command import register_request
+from posterity.cli.options import Force, Request, Seed, in_files
+from posterity.vision.commands import options
 
 app = typer.Typer(
-    cls=plain_help.PlainGroup,
+    cls=groups.PlainGroup,
     no_args_is_help=True,
     help="Objects, pixels, bodies and tracks in images, with probabilities.",
 )
 
 
-@app.command()
-def detect(
-    inputs: options.Inputs,
-    model: options.Model = None,
-    opencv: options.OpenCV = None,
-    out: options.BoxesOut = None,
-    draw: options.Draw = None,
-    min_probability: options.MinProbability = None,
-    min_size: options.MinSize = None,
-    prior: options.Prior = None,
-    video: options.Video = False,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
+@register_request(app, "detect")
+class DetectRequest(options.PictureRequest):
     """Find objects in images, in folders of images, or in a sequence of frames.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
+
+    Attributes
+    ----------
+    inputs : list of str
+        Images, and folders whose images are searched. With --video: one folder of frames, one
+        animated file, or - for a stream of PGM or PPM images on standard input.
+    model : str, optional
+        Detector saved by train-detector. Default: the frontal faces that come with the package.
+    out : str, optional
+        File to write the boxes to, .json or .csv; - writes CSV to standard output.
+    draw : str, optional
+        File to write the image with its boxes to; a folder if there are several images.
+    min_probability : float, optional
+        Least probability of a box. Default: 0.5.
+    video : bool, default=False
+        The input is a sequence of frames in order.
     """
-    if json and out == "-":
-        raise typer.BadParameter(
-            "--json prints to standard output, so boxes need a file: add --out FILE."
-        )
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import detect as work
 
-        plan = work.DetectRequest(
-            inputs=tuple(inputs),
-            model=model,
-            opencv=opencv,
-            out=out,
-            draw=draw,
-            min_probability=min_probability,
-            min_size=min_size,
-            prior=prior,
-            video=video,
-            jobs=jobs,
-            force=force,
-        )
-        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+    stream = "boxes"
+
+    model: options.Model = None
+    opencv: options.OpenCV = None
+    out: options.Out = None
+    draw: options.OutFile = None
+    min_probability: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None
+    min_size: options.MinSize = None
+    prior: options.Prior = None
+    video: options.Video = False
+    jobs: options.Jobs = None
+    force: Force = False
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one image, which is drawn to a file and not to a folder."""
+        return not self.video and super().is_single
 
 
-@app.command("body-parts")
-def body_parts(
-    inputs: depth_options.DepthInputs,
-    model: depth_options.PartModel = None,
-    out: depth_options.JointsOut = None,
-    labels: depth_options.LabelsOut = None,
-    draw: depth_options.DrawParts = None,
-    min_probability: depth_options.MinJointProbability = 0.5,
-    depth_unit: depth_options.DepthUnit = None,
-    near: depth_options.Near = 0.0,
-    far: depth_options.Far = 10.0,
-    field_of_view: depth_options.FieldOfView = None,
-    jobs: options.Jobs = None,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
+@register_request(app, "body-parts")
+class BodyPartsRequest(options.PictureRequest):
     """Find the parts of a body and its joints in depth images of one person.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
+
+    Attributes
+    ----------
+    inputs : list of str
+        Depth images, and folders of them: PNG, TIFF or PGM of 16 bits, or arrays of NumPy (.npy).
+        Pixels without a reading, and the background, are 0.
+    model : str, optional
+        BodyPartForest saved by posterity.save. Default: the model that comes with the package.
+    out : str, optional
+        File to write the joints to, .json or .csv; - writes CSV to standard output.
+    labels : str, optional
+        File to write the part of each pixel to, .png (numbers with a palette) or .npy; a folder if
+        there are several images. Pixels without a part are 255.
+    draw : str, optional
+        File to write a picture of parts, entropy and joints to; a folder if there are several
+        images.
+    min_probability : float, default=0.5
+        Least probability of a joint: that it is within 10 cm.
+    depth_unit : str, optional
+        mm, cm, m, or a size in metres such as 0.0002. Default: mm for whole numbers, m for
+        floating-point numbers.
+    near : float, default=0
+        Ignore what is nearer.
+    far : float, default=10
+        Ignore what is further away, such as the wall behind a person.
+    field_of_view : float, optional
+        Angle between the left and right edges of images. Default: that of the model; Kinect has
+        58.6.
     """
-    unit = depth_options.parse_unit(depth_unit)
-    if json and out == "-":
-        raise typer.BadParameter(
-            "--json prints to standard output, so joints need a file: add --out FILE."
-        )
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import body_parts as work
 
-        plan = work.BodyPartsRequest(
-            inputs=tuple(inputs),
-            model=model,
-            out=out,
-            labels=labels,
-            draw=draw,
-            min_probability=min_probability,
-            unit=unit,
-            near=near,
-            far=far,
-            field_of_view=field_of_view,
-            jobs=jobs,
-            force=force,
-        )
-        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+    stream = "joints"
+
+    model: options.Model = None
+    out: options.Out = None
+    labels: options.OutFile = None
+    draw: options.OutFile = None
+    min_probability: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.5
+    depth_unit: Annotated[str | None, options.in_reading(metavar="UNIT")] = None
+    near: options.Metres = 0.0
+    far: options.Metres = 10.0
+    field_of_view: Annotated[
+        float | None, options.in_reading(min=1.0, max=179.0, metavar="DEGREES")
+    ] = None
+    jobs: options.Jobs = None
+    force: Force = False
 
 
-@app.command()
-def pose(
-    inputs: pose_options.MaskInputs,
-    model: pose_options.PoseModel = None,
-    out: pose_options.PosesOut = None,
-    draw: pose_options.DrawPoses = None,
-    video: pose_options.PoseVideo = False,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
+@register_request(app, "pose")
+class PoseRequest(options.PictureRequest):
     """Find the pose of a person from a silhouette, with all poses that it may show.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
+
+    Attributes
+    ----------
+    inputs : list of str
+        Masks of one person each, white on black, black on white or opaque on transparent, and
+        folders of them. With --video: one folder of frames.
+    model : str, optional
+        SilhouettePose saved by posterity.save. The default is the model of the package.
+    out : str, optional
+        File to write the joints to, .json or .csv; - writes CSV to standard output.
+    draw : str, optional
+        File to write a picture of mask and skeletons to; a folder if there are several.
+    video : bool, default=False
+        The masks are successive frames in the order of their names, about 15 a second; each is
+        judged by all.
     """
-    if json and out == "-":
-        raise typer.BadParameter(
-            "--json prints to standard output, so joints need a file: add --out FILE."
-        )
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import pose as work
 
-        plan = work.PoseRequest(
-            inputs=tuple(inputs), model=model, out=out, draw=draw, video=video, force=force
-        )
-        work.run(plan, voice.OutputPrinter(json, aside=out == "-"))
+    stream = "joints"
+
+    model: options.Model = None
+    out: options.Out = None
+    draw: options.OutFile = None
+    video: options.Video = False
+    force: Force = False
 
 
-@app.command("train-detector", rich_help_panel=_TRAIN)
-def train_detector(
-    patches: options.Patches = None,
-    scenes: options.Scenes = None,
-    boxes: options.Boxes = None,
-    images: options.Images = None,
-    label: options.Label = None,
-    out: options.DetectorOut = "detector.posterity",
-    checkpoint: options.Checkpoint = None,
-    resume: options.Resume = False,
-    window: options.Window = "24x24",
-    inset: options.Inset = "0",
-    channels: options.ChannelsOption = options.Channels.GRAY,
-    trees: options.Trees = 1000,
-    features: options.Features = 600,
-    variations: options.Variations = 10000,
-    background: options.Background = 6000,
-    mirror: options.Mirror = True,
-    jobs: options.Jobs = None,
-    seed: common.Seed = 0,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Learn a detector from patches and scenes, or from images with known boxes.
+@register_request(app, "walk")
+class WalkRequest(Request):
+    """Animate the mean cycle of a walk, a walk at random, or the poses behind silhouettes.
 
-    A training that was interrupted goes on with --resume.
+    Attributes
+    ----------
+    mask : list of str
+        Folder of masks of a person, white on black, black on white or opaque, one for each frame,
+        in the order of their names. Repeat it for several motions. Default: the mean cycle of the
+        model.
+    model : str, optional
+        WalkingModel saved by posterity.save. Default: the model that comes with the package, of a
+        person seen from the right side.
+    out : str, default="walk.svg"
+        Output file; format from its extension: an animation (.svg, .gif), or a table of joints
+        with standard deviations (.csv).
+    frames : int, default=30
+        Frames of a cycle, or of a random walk.
+    sample : bool, default=False
+        Draw a walk at random instead of the mean cycle.
+    interval : float, optional
+        Time between frames. Default: that of the frames the model was fitted to, and for the cycle
+        its period over the number of frames.
     """
-    sizes = {"window": options.parse_window(window), "inset": options.parse_inset(inset)}
-    if (patches is None) == (boxes is None):
-        raise typer.BadParameter("objects are given by --patches DIR or by --boxes FILE.")
-    if patches is not None and scenes is None:
-        raise typer.BadParameter("--patches needs images without objects: add --scenes DIR.")
-    if boxes is None and channels != options.Channels.GRAY:
-        raise typer.BadParameter("two frames are only known with --boxes, not with --patches.")
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import train as work
 
-        plan = work.TrainRequest(
-            patches=patches,
-            scenes=scenes,
-            boxes=boxes,
-            images=images,
-            label=label,
-            out=out,
-            checkpoint=checkpoint,
-            resume=resume,
-            force=force,
-            jobs=jobs,
-            parameters={
-                **sizes,
-                "channels": channels.value,
-                "n_estimators": trees,
-                "max_features": features,
-                "n_patches": variations,
-                "n_background": background,
-                "mirror": mirror,
-                "random_state": seed,
-            },
-        )
-        work.run(plan, voice.OutputPrinter(json))
+    mask: Annotated[list[str] | None, typer.Option(metavar="FOLDER")] = None
+    model: options.Model = None
+    out: options.ModelOut = "walk.svg"
+    frames: Annotated[int, typer.Option(min=2, max=2000)] = 30
+    sample: Annotated[bool, typer.Option("--sample")] = False
+    interval: Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS")] = None
+    seed: Seed = 0
+    force: Force = False
 
 
-@app.command()
-def walk(
-    masks: walk_options.Masks = None,
-    model: walk_options.WalkModel = None,
-    out: walk_options.WalkOut = "walk.svg",
-    frames: walk_options.Frames = 30,
-    sample: walk_options.Sample = False,
-    interval: walk_options.Interval = None,
-    seed: common.Seed = 0,
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Animate the mean cycle of a walk, a walk at random, or the poses behind silhouettes."""
-    if masks and sample:
-        raise typer.BadParameter("choose --mask or --sample, not both.")
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import walk as work
+class PixelRequest(options.PictureRequest):
+    """Images whose pixels are labelled.
 
-        plan = work.WalkRequest(
-            masks=tuple(masks or ()),
-            model=model,
-            out=out,
-            frames=frames,
-            sample=sample,
-            interval=interval,
-            seed=seed,
-            force=force,
-        )
-        work.run(plan, voice.OutputPrinter(json))
+    Attributes
+    ----------
+    inputs : list of str
+        Images, and folders whose images are labelled.
+    model : str, optional
+        Model that was trained before.
+    out : str, optional
+        PNG file to write labels to; a folder if there are several images. Pixels are the numbers
+        of classes, shown in colours.
+    entropy : str, optional
+        File, .png or .npy, to write the entropy of each pixel to, from 0 (sure) to 1; a folder if
+        there are several images.
+    probabilities : str, optional
+        File, .npy, to write all probabilities to; a folder if there are several images.
+    classes : str, optional
+        Classes with the colours in which labels are written.
+    """
 
+    system: ClassVar[str]  # class of the model
+    command: ClassVar[str]
+    trained_by: ClassVar[str]
 
-@app.command(rich_help_panel=_TRY)
-def demo(
-    out: options.DemoOut = "posterity-vision-demo",
-    force: common.Force = False,
-    json: common.Json = False,
-) -> None:
-    """Show all systems on generated data, on one page of pictures."""
-    with outcome.report_errors():
-        from posterity.cli import voice
-        from posterity.vision.commands import demo as work
-
-        work.run(out, voice.OutputPrinter(json), force=force)
+    model: options.Model = None
+    out: options.Out = None
+    entropy: options.OutFile = None
+    probabilities: options.OutFile = None
+    classes: Annotated[str | None, typer.Option(metavar="FILE")] = None
+    jobs: options.Jobs = None
+    force: Force = False
 
 
-app.command(rich_help_panel=_TRY)(evaluate_command.evaluate)
-app.command("train-patches", rich_help_panel=_TRAIN)(patch_commands.train_patches)
-app.command("classify-patches")(patch_commands.classify_patches)
-app.command("train-segmenter", rich_help_panel=_TRAIN)(label_commands.train_segmenter)
-app.command("segment")(label_commands.segment)
-app.command("train-surfaces", rich_help_panel=_TRAIN)(label_commands.train_surfaces)
-app.command("surfaces")(label_commands.surfaces)
-app.command()(track_commands.track)
+@register_request(app, "segment", work="label_pixels")
+class SegmentRequest(PixelRequest):
+    """Label every pixel of photographs, with a probability for every class.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+    """
+
+    system, command, trained_by = "TextonSegmenter", "segment", "train-segmenter"
+
+
+@register_request(app, "surfaces", work="label_pixels")
+class SurfacesRequest(PixelRequest):
+    """Label the surfaces of scenes, with a probability for every pixel.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+    """
+
+    system, command, trained_by = "SurfaceLayout", "surfaces", "train-surfaces"
+
+
+@register_request(app, "classify-patches")
+class ClassifyPatchesRequest(options.PictureRequest):
+    """Classify small images, with a probability for every class.
+
+    Files that cannot be read are reported and skipped; the exit code is then 3.
+
+    Attributes
+    ----------
+    inputs : list of str
+        Images that show one thing each, and folders of them.
+    model : str
+        Classifier saved by train-patches.
+    out : str, optional
+        Output file, .csv or .json; - writes CSV to standard output.
+    """
+
+    stream = "classes"
+
+    model: Annotated[str, typer.Option("--model", "-m", metavar="FILE")]
+    out: Annotated[str | None, in_files("--out", "-o", metavar="FILE")] = None
+    jobs: options.Jobs = None
+    force: Force = False
+
+
+@register_request(app, "track")
+class TrackRequest(Request):
+    """Follow an object from a box in the first frame, with an ellipse around its middle.
+
+    For frames that cannot be read the box is predicted; the exit code is then 3.
+
+    Attributes
+    ----------
+    source : str
+        Folder of frames in the order of their names, an animated file (GIF, WebP, PNG, TIFF), or -
+        for a stream of PGM or PPM images on standard input.
+    box : str
+        Left, top, width and height of the object in the first frame, in pixels.
+    out : str, optional
+        File to write the track to, .json or .csv; - writes CSV to standard output.
+    draw : str, optional
+        Folder to write the frames with box and 90 % ellipse to, or an animation, .gif.
+    """
+
+    stream = "tracks"
+
+    source: Annotated[str, typer.Argument(metavar="FRAMES")]
+    box: Annotated[str, typer.Option(metavar="X,Y,W,H")]
+    out: options.Out = None
+    draw: options.OutFile = None
+    force: Force = False

@@ -3,25 +3,29 @@
 from posterity import persistence
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import detectors, evaluate_boxes, evaluate_classes
-from posterity.vision.commands.evaluate_request import ScoreRequest
+from posterity.vision.commands import evaluate_boxes, evaluate_classes, models, scoring
+from posterity.vision.commands.training_requests import EvaluateRequest
 
 
-def run(plan: ScoreRequest, voice: OutputPrinter) -> None:
+def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     """Score the model by the boxes, labels or folders that its kind needs."""
-    detectors.require_pillow()
-    plan.check_outputs()
-    kind = "WindowDetector" if plan.model is None else persistence.describe(plan.model).class_name
+    models.require_pillow()
+    scoring.check_outputs(request)
+    kind = (
+        "WindowDetector"
+        if request.model is None
+        else persistence.describe(request.model).class_name
+    )
     if kind == "WindowDetector":
-        evaluate_boxes.run(plan, voice)
+        evaluate_boxes.run(request, printer)
     elif kind == "TextonSegmenter":
-        evaluate_classes.score_pixels(plan, voice, "segmenter")
+        evaluate_classes.score_pixels(request, printer, "segmenter")
     elif kind == "SurfaceLayout":
-        evaluate_classes.score_pixels(plan, voice, "surface layout")
+        evaluate_classes.score_pixels(request, printer, "surface layout")
     elif kind == "PatchClassifier":
-        evaluate_classes.score_patches(plan, voice, "patch classifier")
+        evaluate_classes.score_patches(request, printer, "patch classifier")
     else:
         raise ModelError(
-            f"{plan.model!r} contains a {kind}; only detectors, segmenters, surface layouts and "
+            f"{request.model!r} contains a {kind}; only detectors, segmenters, surface layouts and "
             "patch classifiers are scored by labelled images."
         )

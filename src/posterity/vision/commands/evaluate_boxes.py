@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
-from posterity.vision.commands import detectors, labelled
-from posterity.vision.commands.evaluate_request import ScoreRequest
-from posterity.vision.windows import calibration
+from posterity.scoring.calibration import ProbabilityBins
+from posterity.vision.commands import models, reading, scoring
+from posterity.vision.commands.training_requests import EvaluateRequest
+from posterity.vision.displays.detection_curve import match_detections
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,18 +26,8 @@ _BINS = 10
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
-    """Boxes of an image, and which of them are right."""
-
-    probability: Array
-    rank: Array
-    right: Any
-    n_objects: int
-
-
-@dataclass(frozen=True, eq=False)
 class _Scores:
-    """What was measured on all images."""
+    """Scores on all images."""
 
     curve: vision.displays.DetectionCurveDisplay
     reliability: displays.ReliabilityDisplay | None
@@ -48,8 +39,8 @@ class _Scores:
         """Expected calibration error, over bins of about equal numbers of boxes."""
         if self.reliability is None:
             return None
-        gaps = np.abs(self.reliability.predicted - self.reliability.observed)
-        return float(np.average(gaps, weights=self.reliability.counts))
+        found = self.reliability
+        return ProbabilityBins(found.predicted, found.observed, found.counts).error
 
     def draw(self, figure: Figure) -> None:
         """Draw detection rate and reliability."""
@@ -63,104 +54,75 @@ class _Scores:
             right.set_title(f"calibration error {self.calibration_error:.3f}")
 
 
-def run(plan: ScoreRequest, voice: OutputPrinter) -> None:
+def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     """Search all images, compare with the known boxes, and print and write the scores."""
-    boxes = _require_boxes(plan)
-    known = tables.read_boxes(boxes, label=plan.label)
-    detector = detectors.load_detector(
-        plan.model, plan.opencv, prior=plan.prior, min_size=plan.min_size
-    )
-    detector.set_params(n_jobs=1)
-    reader = labelled.LabelledReader(labelled.find_folder(boxes, plan.images), detector.channels)
-    search = _BoxComparison(detector, reader, plan.overlap)
+    boxes = _require_boxes(request)
+    known = tables.read_boxes(boxes, label=request.label)
+    detector = models.load_detector(request).set_params(n_jobs=1)
+    reader = reading.LabelledReader(reading.find_folder(boxes, request.images), detector.channels)
+
+    def search(image: tables.LabelledImage) -> tuple[vision.Detections, Array] | None:
+        read = reader.read(image)
+        return None if read is None else (detector.detect(read.frames), read.boxes)
+
     with outcome.collect_warnings() as warned:
-        found, failed = plan.compare_all(search, known, "Searching")
-    voice.say(*(f"Note: {sentence}" for sentence in warned))
-    if not sum(some.n_objects for some in found):
+        found, failed = scoring.compare_all(
+            request, search, known, "Searching", lambda one: one.name
+        )
+    printer.say(*(f"Note: {sentence}" for sentence in warned))
+    if not sum(len(objects) for _, objects in found):
         raise tables.TableError(
             f"{boxes}: no object can be looked for, because no image with a box was read."
         )
-    scores = _score(found)
-    answer = _describe(plan, scores, failed)
-    plan.write(answer, _tabulate_curve(scores), scores.draw)
-    _print_scores(voice, scores)
-    plan.conclude(voice, answer)
+    scores = _score([some for some, _ in found], [objects for _, objects in found], request.overlap)
+    answer = _describe(request, scores, failed)
+    scoring.write_scores(request, answer, _tabulate_curve(scores), scores.draw)
+    _print_scores(printer, scores)
+    scoring.conclude(request, printer, answer)
 
 
-def _require_boxes(plan: ScoreRequest) -> str:
-    if plan.boxes is None:
+def _require_boxes(request: EvaluateRequest) -> str:
+    if request.boxes is None:
         raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
-    plan.require((), ("labels", "classes"), "detector")
-    return plan.boxes
+    scoring.check_options(request, (), ("labels", "classes"), "detector")
+    return request.boxes
 
 
-@dataclass(frozen=True)
-class _BoxComparison:
-    """Reads an image, searches it, and compares boxes; returns a sentence if it cannot be read."""
-
-    detector: vision.WindowDetector
-    reader: labelled.LabelledReader
-    overlap: float
-
-    def __call__(self, image: tables.LabelledImage) -> _Found | str | None:
-        try:
-            read = self.reader.read(image)
-            if read is None:
-                return None
-            found = self.detector.detect(read.frames)
-        except vision.ImageError as error:
-            return str(error)
-        except MemoryError:
-            return f"{image.name} is too large for the memory."
-        rank = found.score
-        right = calibration.match_boxes(found.boxes, rank, read.boxes, self.overlap)
-        return _Found(found.probability, rank, right, len(read.boxes))
-
-
-def _score(found: list[_Found]) -> _Scores:
+def _score(found: Sequence[vision.Detections], objects: Sequence[Array], overlap: float) -> _Scores:
+    curve = vision.displays.DetectionCurveDisplay.from_detections(found, objects, overlap=overlap)
     probability = np.concatenate([some.probability for some in found])
-    rank = np.concatenate([some.rank for some in found])
-    right = np.concatenate([some.right for some in found])
-    n_objects = sum(some.n_objects for some in found)
-    curve = vision.displays.DetectionCurveDisplay.from_predictions(
-        right, rank, n_objects=n_objects, n_images=len(found)
-    )
-    is_calibrated = len(rank) > 0 and not np.isnan(probability).any()
-    reliability = (
-        displays.ReliabilityDisplay.from_predictions(
-            right, probability, n_bins=_BINS, event="a right box"
-        )
-        if is_calibrated
-        else None
-    )
-    probable = probability >= 0.5
-    return _Scores(curve, reliability, int(right[probable].sum()), int((~right[probable]).sum()))
+    if not len(probability) or np.isnan(probability).any():
+        return _Scores(curve, None, 0, 0)
+    right, _ = match_detections(found, objects, overlap)
+    reliability = vision.displays.check_detections(found, objects, overlap=overlap, n_bins=_BINS)
+    probable = right[probability >= 0.5]
+    return _Scores(curve, reliability, int(probable.sum()), int((~probable).sum()))
 
 
-def _print_scores(voice: OutputPrinter, scores: _Scores) -> None:
+def _print_scores(printer: OutputPrinter, scores: _Scores) -> None:
     curve = scores.curve
     most = int(curve.false_positives[-1])
     counts = sorted({k for k in _COUNTS if k < most} | {most})
     rows = [(f"{k:,}", f"{100.0 * curve.rate_at(k):.1f} %") for k in counts]
     title = f"{curve.n_objects:,} objects in {curve.n_images:,} images"
-    voice.table(title, ("false positives", "detection rate"), rows, words=0)
+    printer.table(title, ("false positives", "detection rate"), rows, words=0)
     if scores.reliability is None:
-        voice.say("This detector has no probabilities; boxes are ranked by their windows.")
+        printer.say("This detector has no probabilities; boxes are ranked by their windows.")
     else:
-        voice.say(
+        printer.say(
             f"At a probability of at least 0.5: {scores.detected:,} of {curve.n_objects:,} objects "
             f"found, {scores.wrong:,} false positives.",
             f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}.",
         )
 
 
-def _describe(plan: ScoreRequest, scores: _Scores, failed: int) -> dict[str, Any]:
+def _describe(request: EvaluateRequest, scores: _Scores, failed: int) -> dict[str, Any]:
     """Return all scores as JSON types."""
     curve, reliable = scores.curve, scores.reliability
     told: dict[str, Any] = {
-        "boxes": plan.boxes,
-        "model": plan.model or plan.opencv or detectors.DEFAULT,
-        "overlap": plan.overlap,
+        "boxes": request.boxes,
+        "model": request.model or request.opencv or models.DEFAULT,
+        "overlap": request.overlap,
         "n_images": curve.n_images,
         "n_objects": curve.n_objects,
         "failed": failed,

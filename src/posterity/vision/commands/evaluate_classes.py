@@ -2,119 +2,311 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from posterity import persistence, tables, vision
+from posterity import displays, persistence, tables, vision
+from posterity.arrays import Array
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import class_lists, label_images, patch_folders
-from posterity.vision.commands.class_scores import ClassCounts, ClassScores
-from posterity.vision.commands.evaluate_request import ScoreRequest
+from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.scoring.calibration import ProbabilityBins
+from posterity.vision.commands import label_images, reading, scoring
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
 from posterity.vision.commands.learn_labels import PixelModel
+from posterity.vision.commands.training_requests import EvaluateRequest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BINS = 10  # of the probability of the most probable class
+_LEAST_P = np.finfo(np.float32).tiny  # the logarithm of 0 is not a JSON number
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Counts of the labelled pixels of an image, or of one labelled image, by predicted class.
+
+    Attributes
+    ----------
+    confusion : array of shape (C, C), int64
+        Number of pixels of a class (row) that were assigned to a class (column).
+    log_p : float
+        Sum of the log probabilities of the known classes.
+    bins : array of shape (3, B)
+        Number of pixels in each bin of the probability of the most probable class, the sum of that
+        probability, and the number of pixels that have that class.
+    """
+
+    confusion: NDArray[np.int64]
+    log_p: float
+    bins: Array
+
+    @classmethod
+    def from_predictions(cls, p: NDArray[Any], y: NDArray[np.int64]) -> ClassCounts:
+        """Compare probabilities (n, C) with the known classes (n,), as numbers of columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from posterity.vision.commands.evaluate_classes import ClassCounts
+        >>> p = np.array([[0.9, 0.1], [0.6, 0.4]])
+        >>> ClassCounts.from_predictions(p, np.array([0, 1])).confusion
+        array([[1, 0],
+               [1, 0]])
+        """
+        n_classes = p.shape[1]
+        best, top = np.argmax(p, axis=1), np.max(p, axis=1).astype(np.float64)
+        confusion = np.bincount(y * n_classes + best, minlength=n_classes**2)
+        at = np.minimum((_BINS * top).astype(np.intp), _BINS - 1)
+        bins = [np.bincount(at, w, minlength=_BINS) for w in (None, top, best == y)]
+        own = np.maximum(p[np.arange(len(y)), y], _LEAST_P)
+        log_p = float(np.sum(np.log(own), dtype=np.float64))
+        return cls(confusion.reshape(n_classes, -1), log_p, np.array(bins, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """Scores on all images.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Names of the classes.
+    noun : str
+        What is classified: "pixels" or "images".
+    confusion : array of shape (C, C), int64
+        Number of pixels of a class (row) that were assigned to a class (column).
+    log_score : float
+        Mean log probability of the known class.
+    bins : array of shape (3, B)
+        As in :class:`ClassCounts`.
+    accuracy_error : float or None
+        Standard error of the accuracy over images, whose pixels go together; None for one image.
+    n_images : int
+        Number of images.
+    """
+
+    names: Sequence[str]
+    noun: str
+    confusion: NDArray[np.int64]
+    log_score: float
+    bins: Array
+    accuracy_error: float | None
+    n_images: int
+
+    @classmethod
+    def from_counts(
+        cls, counts: Sequence[ClassCounts], names: Sequence[str], noun: str
+    ) -> ClassScores:
+        """Add up the counts of images."""
+        confusion = np.sum([one.confusion for one in counts], axis=0)
+        sizes = np.array([one.confusion.sum() for one in counts], dtype=float)
+        right = np.array([np.trace(one.confusion) for one in counts], dtype=float)
+        return cls(
+            names,
+            noun,
+            confusion,
+            sum(one.log_p for one in counts) / float(confusion.sum()),
+            np.sum([one.bins for one in counts], axis=0),
+            find_ratio_error(right, sizes) if len(counts) > 1 else None,
+            len(counts),
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the pixels whose most probable class is the known one."""
+        return float(np.trace(self.confusion) / self.confusion.sum())
+
+    @property
+    def class_accuracy(self) -> float:
+        """Mean over the classes that occur of the share of their pixels that is right."""
+        occurs = self.confusion.sum(axis=1) > 0
+        return float(np.mean(np.diag(self.confusion)[occurs] / self.confusion[occurs].sum(axis=1)))
+
+    @property
+    def baseline_log_score(self) -> float:
+        """Log score of the shares of the classes in these images."""
+        counts = self.confusion.sum(axis=1)
+        return -float(np.sum(special.entr(counts / counts.sum())))
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error of the most probable class, in ten equal bins."""
+        counts, confidence, right = self.bins[:, self.bins[0] > 0]
+        return ProbabilityBins(confidence / counts, right / counts, counts).error
+
+    def describe(self) -> dict[str, Any]:
+        """Return all scores as JSON types."""
+        columns, rows = self.tabulate()
+        filled = self.bins[:, self.bins[0] > 0]
+        told = {
+            "n_images": self.n_images,
+            f"n_{self.noun}": int(self.confusion.sum()),
+            "accuracy": self.accuracy,
+            "accuracy_error": self.accuracy_error,
+            "class_accuracy": self.class_accuracy,
+            "log_score": self.log_score,
+            "baseline_log_score": self.baseline_log_score,
+            "calibration_error": self.calibration_error,
+            "classes": [dict(zip(columns, row, strict=True)) for row in rows],
+            "confusion": self.confusion.tolist(),
+            "reliability": {
+                "predicted": (filled[1] / filled[0]).tolist(),
+                "observed": (filled[2] / filled[0]).tolist(),
+                "counts": filled[0].tolist(),
+            },
+        }
+        converted: dict[str, Any] = to_json_types(told)
+        return converted
+
+    def tabulate(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return columns and rows of a table of classes; None where a share has no pixels."""
+        known, found = self.confusion.sum(axis=1).tolist(), self.confusion.sum(axis=0).tolist()
+        right = np.diag(self.confusion).tolist()
+        rows = [
+            (name, n, _divide(r, n), _divide(r, m), _divide(r, n + m - r))
+            for name, n, m, r in zip(self.names, known, found, right, strict=True)
+        ]
+        return ("class", self.noun, "recall", "precision", "intersection_over_union"), rows
+
+    def draw(self, figure: Figure) -> None:
+        """Draw the reliability of the most probable class, and the accuracy of each class."""
+        left, right = figure.subplots(1, 2)
+        counts, confidence, hits = self.bins[:, self.bins[0] > 0]
+        p = confidence / counts  # no band: pixels of an image are not independent
+        event = "the most probable class"
+        reliability = displays.ReliabilityDisplay(p, hits / counts, p, p, counts, event=event)
+        reliability.plot(left).set_title(f"calibration error {self.calibration_error:.3f}")
+        shown = [(name, recall) for name, _, recall, *_ in self.tabulate()[1] if recall is not None]
+        names, recalls = zip(*reversed(shown), strict=True)
+        right.barh(names, recalls, color=displays.COLORS["blue"])
+        right.set(xlim=(0.0, 1.0), xlabel="recall", title=f"accuracy {self.accuracy:.1%}")
+
+
+def find_ratio_error(sums: Array, sizes: Array) -> float:
+    """Standard error of a mean of numbers that come in parts, from the sum and size of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.commands import evaluate_classes
+    >>> evaluate_classes.find_ratio_error(np.array([0.0, 4.0]), np.array([4.0, 4.0]))
+    0.5
+    """
+    off = sums - sizes * np.sum(sums) / np.sum(sizes)
+    n = len(sums)
+    return float(np.sqrt(np.sum(off**2) * n / (n - 1)) / np.sum(sizes))
+
+
+def _divide(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
 
 _OF_DETECTORS = ("boxes", "opencv", "label", "min_size", "prior")
 
 
-def score_pixels(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
-    """Score a segmenter or a surface layout on images whose pixels are labelled."""
-    plan.require(("images", "labels"), _OF_DETECTORS, noun)
-    model: PixelModel = persistence.load(str(plan.model))
+def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
+    """Score a segmenter or a surface layout on images whose pixels are box_images."""
+    scoring.check_options(request, ("images", "labels"), _OF_DETECTORS, noun)
+    model: PixelModel = persistence.load(str(request.model))
     model.set_params(n_jobs=1)
-    known = class_lists.find_class_list(plan.classes, str(plan.labels))
-    _compare_names(plan, model, known)
-    places = label_images.pair_places(str(plan.images), str(plan.labels))
-    compare = _Comparison(model, LabelReader.from_classes(known, plan.void))
-    counts, failed = plan.compare_all(compare, places, "Labelling")
+    known = label_images.find_class_list(request.classes, str(request.labels))
+    _compare_names(request, model, known)
+    places = label_images.pair_places(str(request.images), str(request.labels))
+    reader = LabelReader.from_classes(known, request.void)
+
+    def compare(place: LabelledPlace) -> ClassCounts | None:
+        _, image, labels = reader.read(place)
+        y = _find_columns(np.asarray(model.classes_), place, labels)
+        if not len(y):
+            return None
+        return ClassCounts.from_predictions(model.predict_proba(image)[labels != VOID], y)
+
+    counts, failed = scoring.compare_all(
+        request, compare, places, "Labelling", lambda one: one.image
+    )
     if not counts:
-        raise tables.TableError(f"No image of {plan.images} has labels in {plan.labels} to score.")
+        raise tables.TableError(
+            f"No image of {request.images} has labels in {request.labels} to score."
+        )
     scores = ClassScores.from_counts(counts, model.names_, "pixels")
-    _report(plan, scores, failed, voice)
+    _report(request, scores, failed, printer)
 
 
-def score_patches(plan: ScoreRequest, voice: OutputPrinter, noun: str) -> None:
+def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
     """Score a classifier of patches on a folder with one subfolder for each class."""
-    plan.require(("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
-    model: vision.PatchClassifier = persistence.load(str(plan.model))
-    found = patch_folders.read_patches(str(plan.images), model.size)
+    scoring.check_options(request, ("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
+    model: vision.PatchClassifier = persistence.load(str(request.model))
+    found = reading.read_patches(str(request.images), model.size)
     names = [str(name) for name in model.classes_]
     for label in found.labels:
         if label not in names:
+            place = Path(str(request.images)) / label
             raise tables.TableError(
-                f"{Path(str(plan.images)) / label} is not named after a class of {plan.model}: "
-                f"{', '.join(names)}."
+                f"{place} is not named after a class of {request.model}: {', '.join(names)}."
             )
     p = model.predict_proba(np.stack(found.patches))
     y = np.array([names.index(label) for label in found.labels])
     counts = [ClassCounts.from_predictions(p[k : k + 1], y[k : k + 1]) for k in range(len(y))]
     scores = ClassScores.from_counts(counts, names, "images")
-    _report(plan, scores, found.work.n_failed, voice)
+    _report(request, scores, found.work.n_failed, printer)
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Reads an image, labels it, and compares labels; returns a sentence if it cannot be read."""
-
-    model: PixelModel
-    reader: LabelReader
-
-    def __call__(self, place: LabelledPlace) -> ClassCounts | str | None:
-        try:
-            _, image, labels = self.reader.read(place)
-            y = self._find_columns(place, labels)
-            is_known = labels != VOID
-            if not is_known.any():
-                return None
-            return ClassCounts.from_predictions(self.model.predict_proba(image)[is_known], y)
-        except vision.ImageError as error:
-            return str(error)
-        except MemoryError:
-            return f"{place.image} is too large for the memory."
-
-    def _find_columns(self, place: LabelledPlace, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Places in ``classes_`` of the labels that are not void."""
-        numbers = np.asarray(self.model.classes_)
-        own = labels[labels != VOID]
-        at: NDArray[np.int64] = np.minimum(np.searchsorted(numbers, own), len(numbers) - 1)
-        unknown = own[numbers[at] != own]
-        if len(unknown):
-            raise vision.ImageError(
-                f"{place.labels} has the label {unknown[0]}, which the model has not learned; "
-                f"leave it out with --void {unknown[0]}."
-            )
-        return at
+def _find_columns(
+    classes: NDArray[np.int64], place: LabelledPlace, labels: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Return the places in the classes of a model of the labels that are not void."""
+    own = labels[labels != VOID]
+    at: NDArray[np.int64] = np.minimum(np.searchsorted(classes, own), len(classes) - 1)
+    unknown = own[classes[at] != own]
+    if len(unknown):
+        raise vision.ImageError(
+            f"{place.labels} has the label {unknown[0]}, which the model has not learned; "
+            f"leave it out with --void {unknown[0]}."
+        )
+    return at
 
 
-def _compare_names(plan: ScoreRequest, model: PixelModel, known: class_lists.ClassList) -> None:
+def _compare_names(
+    request: EvaluateRequest, model: PixelModel, known: label_images.ClassList
+) -> None:
     """Refuse a list of classes whose names are not those of the model."""
     for number, name in zip(np.asarray(model.classes_).tolist(), model.names_, strict=True):
         listed = known.names.get(number, name)
         if listed != name and name != str(number):
             raise ModelError(
-                f"Class {number} is {name!r} in {plan.model}, but {listed!r} in {known.source}."
+                f"Class {number} is {name!r} in {request.model}, but {listed!r} in {known.source}."
             )
 
 
-def _report(plan: ScoreRequest, scores: ClassScores, failed: int, voice: OutputPrinter) -> None:
+def _report(
+    request: EvaluateRequest, scores: ClassScores, failed: int, printer: OutputPrinter
+) -> None:
     """Write the scores and print them."""
-    inputs = {"model": plan.model, "images": plan.images, "labels": plan.labels, "failed": failed}
+    inputs = {
+        "model": request.model,
+        "images": request.images,
+        "labels": request.labels,
+        "failed": failed,
+    }
     answer = {**inputs, **scores.describe()}
     columns, rows = scores.tabulate()
-    plan.write(answer, (columns, rows), scores.draw)
+    scoring.write_scores(request, answer, (columns, rows), scores.draw)
     shown = [
         (name, f"{n:,}", *(_format_share(share) for share in shares)) for name, n, *shares in rows
     ]
     title = f"{answer[f'n_{scores.noun}']:,} {scores.noun}" + (
         f" of {scores.n_images:,} images" if scores.noun != "images" else ""
     )
-    voice.table(title, [column.replace("_", " ") for column in columns], shown)
-    voice.say(*_describe_scores(scores))
-    plan.conclude(voice, answer)
+    printer.table(title, [column.replace("_", " ") for column in columns], shown)
+    printer.say(*_describe_scores(scores))
+    scoring.conclude(request, printer, answer)
 
 
 def _format_share(share: float | None) -> str:

@@ -1,6 +1,5 @@
 """Learn to label pixels from folders of images and labels: for segments and surfaces."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -10,50 +9,39 @@ from posterity import persistence, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import detectors, label_images
+from posterity.vision.commands import label_images, models, reading
 from posterity.vision.commands.label_images import VOID, LabelledImages
+from posterity.vision.commands.training_requests import LearnRequest
 
 PixelModel: TypeAlias = vision.TextonSegmenter | vision.SurfaceLayout
 
 
-@dataclass(frozen=True)
-class LearnRequest:
-    """What to learn from, the model, and where to save it.
-
-    Attributes
-    ----------
-    noun : str
-        What the model is called in sentences.
-    command : str
-        Subcommand that uses the model.
-    """
-
-    images: str
-    labels: str
-    classes: str | None
-    void: tuple[int, ...]
-    out: str
-    force: bool
-    noun: str
-    command: str
-
-
-def run(plan: LearnRequest, model: PixelModel, voice: OutputPrinter) -> None:
+def run(request: LearnRequest, printer: OutputPrinter) -> None:
     """Read images and labels, learn, and save the model."""
-    detectors.require_pillow()
-    outputs.check_output_file(plan.out, force=plan.force, inputs=(plan.images, plan.labels))
+    models.require_pillow()
+    inputs = (request.images, request.labels)
+    outputs.check_output_file(request.out, force=request.force, inputs=inputs)
+    model = _build_model(request)
     found = label_images.read_labelled_images(
-        plan.images, plan.labels, classes=plan.classes, void=plan.void
+        request.images, request.labels, classes=request.classes, void=request.void
     )
-    voice.say(f"Learning from {len(found.images):,} images.")
-    names = _fit(plan, model, found, voice)
+    printer.say(f"Learning from {len(found.images):,} images.")
+    names = _fit(request, model, found, printer)
     model.set_params(n_jobs=None)  # the number of threads is not part of the model
-    persistence.save(model, plan.out)
-    _conclude(plan, model, found, names, voice)
+    persistence.save(model, request.out)
+    _conclude(request, model, found, names, printer)
+
+
+def _build_model(request: LearnRequest) -> PixelModel:
+    own = {name: getattr(request, option) for name, option in request.parameters.items()}
+    model: PixelModel = getattr(vision, request.system)(
+        **own, n_jobs=models.count_jobs(request.jobs), random_state=request.seed
+    )
+    return model
 
 
 def _fit(
-    plan: LearnRequest, model: PixelModel, found: LabelledImages, voice: OutputPrinter
+    request: LearnRequest, model: PixelModel, found: LabelledImages, printer: OutputPrinter
 ) -> dict[int, str]:
     numbers = np.unique(np.concatenate([np.unique(labels) for labels in found.labels]))
     names = found.classes.name_all([int(k) for k in numbers if k != VOID])
@@ -61,35 +49,37 @@ def _fit(
         with outcome.collect_warnings() as warned:
             model.fit(found.images, found.labels, void=VOID, names=names)
     except ValueError as error:
-        raise ModelError(f"The {plan.noun} cannot be trained: {error}") from None
-    voice.say(*(f"Note: {sentence}" for sentence in warned))
+        raise ModelError(f"The {request.noun} cannot be trained: {error}") from None
+    printer.say(*(f"Note: {sentence}" for sentence in warned))
     return names
 
 
 def _conclude(
-    plan: LearnRequest,
+    request: LearnRequest,
     model: PixelModel,
     found: LabelledImages,
     names: dict[int, str],
-    voice: OutputPrinter,
+    printer: OutputPrinter,
 ) -> None:
-    n_bytes = Path(plan.out).stat().st_size
+    n_bytes = Path(request.out).stat().st_size
     score, log_score = (
         getattr(model, name, None) for name in ("held_out_score_", "held_out_log_score_")
     )
     if score is not None:
-        voice.say(
+        printer.say(
             f"On images that were left out, {score:.1%} of the pixels are right, and the log score "
             f"is {log_score:.3f}."
         )
-    voice.say(
-        f"A {plan.noun} of {', '.join(names.values())} is saved to {plan.out} "
+    printer.say(
+        f"A {request.noun} of {', '.join(names.values())} is saved to {request.out} "
         f"({amounts.format_size(n_bytes)})."
     )
-    voice.next("vision", plan.command, "photo.jpg", "--model", plan.out, "--out", "labels.png")
-    voice.give(
+    printer.next(
+        "vision", request.command, "photo.jpg", "--model", request.out, "--out", "labels.png"
+    )
+    printer.give(
         {
-            "model": plan.out,
+            "model": request.out,
             "n_images": len(found.images),
             "failed": found.n_failed,
             "classes": names,
@@ -98,5 +88,4 @@ def _conclude(
             "n_bytes": n_bytes,
         }
     )
-    if found.n_failed:
-        outcome.print_error(f"{found.n_failed:,} images could not be read and are left out.")
+    reading.report_left_out(found.n_failed)

@@ -14,6 +14,9 @@ from posterity import vision
 from posterity.vision import images
 
 STREAM = "-"
+SUFFIXES = (".png", ".jpg", ".jpeg")
+"""Files that pictures are drawn to."""
+
 Frames: TypeAlias = Any  # an image, or a pair of an earlier and a later one
 _STDIN = "standard input"
 _DEPTHS = {b"P5": 2, b"P6": 3}  # dimensions of gray and colour images
@@ -164,3 +167,28 @@ def _read_word(stream: BinaryIO) -> bytes:
         elif word or not byte:
             break
     return word
+
+
+def find_place(place: str, picture: Picture, *, is_single: bool, suffix: str | None = None) -> Path:
+    """Return where to write what is made from a picture; the folder then exists."""
+    if is_single:
+        return Path(place)
+    path = Path(place) / picture.relative
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path if suffix is None else path.with_suffix(suffix)
+
+
+def name_drawings(
+    work: Iterator[Picture], suffixes: tuple[str, ...] = SUFFIXES
+) -> Iterator[Picture]:
+    """Give drawings names that can be written and differ from each other."""
+    used: set[str] = set()
+    for picture in work:
+        place = Path(picture.relative)
+        if place.suffix.lower() not in suffixes:
+            place = place.with_name(f"{place.name}.png")
+        names = (place.with_stem(f"{place.stem}-{k}") for k in itertools.count(2))
+        while str(place) in used:
+            place = next(names)
+        used.add(str(place))
+        yield Picture(picture.name, picture.load, str(place))

@@ -1,164 +1,129 @@
 """``posterity vision pose``: poses of people from silhouettes."""
 
 import functools
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from posterity import progress, vision
+from posterity import displays, vision
 from posterity.arrays import Array
-from posterity.cli import outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision import bodies, contours, masks
-from posterity.vision.commands import detectors, drawings, models, pictures, pose_pictures, results
+from posterity.vision import PoseModes, bodies, masks
+from posterity.vision.commands import models, pictures, results
+from posterity.vision.commands.app import PoseRequest
+from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
-from posterity.vision.commands.tally import Tally, count_things
+from posterity.vision.masks import Mask
 
 JOINTS = Kind(
     "joints", ("joint", "x", "y", "z", "x_low", "x_high", "y_low", "y_high", "z_low", "z_high")
 )
 
-_SHOWN = 16  # joints in the table for people
 _MOST_PIXELS = 20_000_000
 _LEVEL = 0.9
+_LEAST_MODE = 0.1  # probability from which a pose is shown; the most probable one always is
+_MOST = 3  # poses in a picture
 _CARD = (
     "The model of the package has learned from rendered silhouettes of a few people; its errors "
     "and limits are on the page on silhouettes of the documentation."
 )
 
 
-@dataclass(frozen=True)
-class PoseRequest:
-    """Which masks to read, with which model, and what to write."""
+class PoseTask(PictureTask):
+    """Finds the poses of masks, of each by itself or of the frames of a video together."""
 
-    inputs: tuple[str, ...]
-    model: str | None
-    out: str | None
-    draw: str | None
-    video: bool
-    force: bool
+    kind = JOINTS
+    made = (PictureFile("draw", "Drawn"),)
+    description, nouns = "Posing", ("mask", "masks")
+    heads = ("joint", "right, m", "down, m", "forward, m")
+    command, next_out, next_drawing = "pose", "pose.json", "poses"
+    request: PoseRequest
 
-    @property
-    def is_single(self) -> bool:
-        """Whether there is one mask, which is drawn to a file and not to a folder."""
-        return len(self.inputs) == 1 and not Path(self.inputs[0]).is_dir()
+    def check_request(self) -> None:
+        """Refuse videos that are not one folder, and outputs that cannot be written."""
+        inputs, is_video = self.request.inputs, self.request.video
+        if is_video and (len(inputs) != 1 or not Path(inputs[0]).is_dir()):
+            raise typer.BadParameter("--video needs one folder, with a mask for each frame.")
+        self.batch_size = None if is_video else 1
+        super().check_request()
 
-    def words(self) -> list[str]:
-        """Return the options that repeat this work."""
-        video = ["--video"] if self.video else []
-        return [*video, *(("--model", self.model) if self.model else ())]
+    def open(self) -> None:
+        """Load the model, and refuse one of other joints."""
+        advice = "not a SilhouettePose; fit one in Python and save it with posterity.save."
+        self.model = models.load_model(self.request.model, vision.SilhouettePose, "pose", advice)
+        if self.model.contexts_ is None or self.model.target_shape_ != (len(bodies.JOINTS), 3):
+            raise typer.BadParameter(
+                "The model must have learned the 16 joints of posterity.vision.bodies from masks."
+            )
 
+    def list_pictures(self) -> Iterator[Picture]:
+        """Yield masks of figures."""
+        read = functools.partial(masks.read_figure, most_pixels=_MOST_PIXELS)
+        work = pictures.list_files(self.request.inputs, read, vision.list_images)
+        return pictures.name_drawings(work, (".png",))
 
-@dataclass
-class _Counts:
-    """What has been read so far, and the first results."""
+    def work(self, batch: Sequence[tuple[Picture, Mask]]) -> Iterator[PictureResult]:
+        """Find the poses of masks that were read together."""
+        X, video = [mask for _, mask in batch], self.request.video
+        answer = self.model.predict_dist(X, video=video)
+        every = self.model.predict_modes(X, video=video)
+        low, high = answer.interval(_LEVEL)
+        for k, (picture, mask) in enumerate(batch):
+            probability, poses = every.list_probable(k, _LEAST_MODE)
+            if place := self.find_place("draw", picture):
+                draw_modes(place, mask, every, k)
+            about = {
+                "regions": masks.find_largest_region(mask)[1],
+                "modes": [
+                    {"probability": round(float(p), 4), "joints": np.round(pose, 3).tolist()}
+                    for p, pose in zip(probability, poses, strict=True)
+                ],
+            }
+            yield PictureResult(picture.name, list_joints(poses[0], low[k], high[k]), about=about)
 
-    files: Tally = field(default_factory=Tally)
-    n_several: int = 0
-    first: list[PictureResult] = field(default_factory=list)
+    def count(self, result: PictureResult) -> dict[str, int]:
+        """Return whether a mask has several regions."""
+        return {"several_regions": int(result.about["regions"] > 1)}
 
-    def add(self, result: PictureResult, *, keep: bool) -> None:
-        """Count a result, and keep it if it is asked for."""
-        self.files.add(result)
-        self.n_several += result.about.get("regions", 1) > 1
-        if keep:
-            self.first.append(result)
+    def list_rows(self, result: PictureResult) -> list[tuple[str, ...]]:
+        """Return a row for each joint."""
+        return [
+            (
+                joint["joint"],
+                *(
+                    f"{joint[a]:.2f}, {joint[f'{a}_low']:.2f} to {joint[f'{a}_high']:.2f}"
+                    for a in "xyz"
+                ),
+            )
+            for joint in result.list_found()
+        ]
 
+    def show(self, tally: Tally, printer: OutputPrinter) -> None:
+        """Print the most probable pose of the first mask."""
+        first = next((result for result in tally.first if result.found is not None), None)
+        if first is None:
+            return
+        title = f"Pose of {results.make_printable(first.name)}"
+        printer.table(title, self.heads, self.list_rows(first), words=1)
+        chances = [f"{100 * mode['probability']:.0f} %" for mode in first.about["modes"]]
+        if len(chances) > 1:
+            printer.say(f"The silhouette may show {len(chances)} poses: {', '.join(chances)}.")
 
-def run(plan: PoseRequest, voice: OutputPrinter) -> None:
-    """Find the poses of all masks, and count what cannot be read."""
-    _check_outputs(plan)
-    detectors.require_pillow()
-    model = _load_model(plan)
-    counts, keep_all = _Counts(), voice.machine and plan.out is None
-    with results.open_writer(plan.out, JOINTS) as writer:
-        found = _find_video(plan, model) if plan.video else _find_frames(plan, model)
-        for result in progress.track(found, description="Posing", unit="masks", size=lambda _: 1):
-            writer.write(result)
-            counts.add(result, keep=keep_all or (plan.out is None and not counts.first))
-    _conclude(plan, voice, counts)
-
-
-def _load_model(plan: PoseRequest) -> vision.SilhouettePose:
-    advice = "not a SilhouettePose; fit one in Python and save it with posterity.save."
-    model = models.load_model(plan.model, vision.SilhouettePose, "pose", advice)
-    if model.contexts_ is None or model.target_shape_ != (len(bodies.JOINTS), 3):
-        raise typer.BadParameter(
-            "The model must have learned the 16 joints of posterity.vision.bodies from masks."
-        )
-    return model
-
-
-def _list_work(plan: PoseRequest) -> Iterator[Picture]:
-    read = functools.partial(vision.read_mask, most_pixels=_MOST_PIXELS)
-    return drawings.name_drawings(
-        pictures.list_files(plan.inputs, read, vision.list_images), (".png",)
-    )
-
-
-def _read(picture: Picture) -> NDArray[np.bool_] | PictureResult:
-    """A mask, or why it cannot be read."""
-    try:
-        return masks.check_figure(picture.load(), picture.name)
-    except vision.ImageError as error:
-        return PictureResult(picture.name, None, str(error))
-    except MemoryError:
-        return PictureResult(picture.name, None, f"{picture.name} is too large for the memory.")
-
-
-def _find_frames(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[PictureResult]:
-    """Poses mask by mask."""
-    for picture in _list_work(plan):
-        mask = _read(picture)
-        if isinstance(mask, PictureResult):
-            yield mask
-        else:
-            yield from _describe(plan, model, [(picture, mask)])
-
-
-def _find_video(plan: PoseRequest, model: vision.SilhouettePose) -> Iterator[PictureResult]:
-    """Poses of all frames that can be read, each judged by all."""
-    read = []
-    for picture in _list_work(plan):
-        mask = _read(picture)
-        if isinstance(mask, PictureResult):
-            yield mask
-        else:
-            read.append((picture, mask))
-    if read:
-        yield from _describe(plan, model, read)
+    def describe(self, tally: Tally) -> Iterator[str]:
+        """Yield the number of masks, and of those with several regions."""
+        yield f"Found poses of {count_things(tally.n_read, *self.nouns)}."
+        if n_several := tally.totals["several_regions"]:
+            several = count_things(n_several, "mask has", "masks have")
+            yield f"{several} more than one region; the largest was used."
+        if self.request.model is None:
+            yield _CARD
 
 
-def _describe(
-    plan: PoseRequest,
-    model: vision.SilhouettePose,
-    read: list[tuple[Picture, NDArray[np.bool_]]],
-) -> Iterator[PictureResult]:
-    X = [mask for _, mask in read]
-    answer, every = (
-        model.predict_dist(X, video=plan.video),
-        model.predict_modes(X, video=plan.video),
-    )
-    low, high = answer.interval(_LEVEL)
-    for k, (picture, mask) in enumerate(read):
-        probability, poses = every.list_probable(k, pose_pictures.LEAST_MODE)
-        if plan.draw is not None:
-            place = drawings.find_place(plan.draw, picture, is_single=plan.is_single)
-            pose_pictures.draw_modes(place, mask, every, k)
-        about = {
-            "regions": contours.find_largest_region(mask)[1],
-            "modes": [
-                {"probability": round(float(p), 4), "joints": np.round(pose, 3).tolist()}
-                for p, pose in zip(probability, poses, strict=True)
-            ],
-        }
-        yield PictureResult(picture.name, list_joints(poses[0], low[k], high[k]), about=about)
+run = PoseTask.run
 
 
 def list_joints(pose: Array, low: Array, high: Array) -> list[dict[str, Any]]:
@@ -171,66 +136,38 @@ def list_joints(pose: Array, low: Array, high: Array) -> list[dict[str, Any]]:
     return rows
 
 
-def _check_outputs(plan: PoseRequest) -> None:
-    """Refuse wrong combinations of options and outputs that cannot be written."""
-    if plan.video and (len(plan.inputs) != 1 or not Path(plan.inputs[0]).is_dir()):
-        raise typer.BadParameter("--video needs one folder, with a mask for each frame.")
-    if plan.out is not None and plan.out != results.STDOUT:
-        results.find_format(plan.out)
-        outputs.check_output_file(plan.out, force=plan.force, inputs=plan.inputs)
-    drawings.check_drawings(
-        plan.draw, plan.inputs, option="--draw", is_single=plan.is_single, force=plan.force
-    )
+def draw_modes(place: Path, mask: Mask, modes: PoseModes, frame: int) -> None:
+    """Write a picture of the mask, of its most probable poses as seen, and of the first turned.
+
+    Parameters
+    ----------
+    place : Path
+        File to write.
+    mask : array (H, W) of bool
+    modes : PoseModes
+        Poses of 16 joints.
+    frame : int
+        Number of the frame of the mask.
+    """
+    probability, poses = (a[:_MOST] for a in modes.list_probable(frame, _LEAST_MODE))
+    around = np.einsum("kjd,de->kjde", modes.standard_deviations[frame, :_MOST] ** 2, np.eye(3))
+    with displays.style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(2.7 * (len(poses) + 2), 3.6), layout="constrained")
+        axes = figure.subplots(1, len(poses) + 2)
+        axes[0].imshow(~mask, cmap="gray", vmin=-0.6, vmax=1.0)
+        axes[0].set(xticks=[], yticks=[], title="Silhouette")
+        for k, p in enumerate(probability):
+            _plot_pose(axes[1 + k], poses[k], around[k]).set_title(f"Pose, {100 * p:.0f} %")
+        _plot_pose(axes[-1], poses[0], around[0], turn=90.0).set_title("First pose, turned")
+        for ax in axes:
+            ax.spines[:].set_visible(False)
+        results.save_figure(place, figure, dpi=100)
 
 
-def _conclude(plan: PoseRequest, voice: OutputPrinter, counts: _Counts) -> None:
-    """Print counts and the first pose, and end with exit code 3 if a file could not be read."""
-    if plan.out is None:
-        _show_joints(voice, counts)
-    if plan.out not in (None, results.STDOUT):
-        voice.say(f"Joints written to {plan.out}.")
-    if plan.draw is not None:
-        voice.say(f"Drawn to {plan.draw}.")
-    voice.say(f"Found poses of {count_things(counts.files.n_read, 'mask', 'masks')}.")
-    if counts.n_several:
-        several = count_things(counts.n_several, "mask has", "masks have")
-        voice.say(f"{several} more than one region; the largest was used.")
-    if plan.model is None:
-        voice.say(_CARD)
-    if plan.out is None:
-        further = ["--draw", "pose.png" if plan.is_single else "poses"]
-        if plan.draw is not None:
-            further = ["--out", "pose.json"]
-        voice.next("vision", "pose", *plan.inputs, *plan.words(), *further)
-    voice.give(
-        {
-            "masks": counts.files.n_read,
-            "failed": counts.files.n_failed,
-            "several_regions": counts.n_several,
-            "out": plan.out,
-            "draw": plan.draw,
-            "found": [one.as_record(JOINTS) for one in counts.first] if plan.out is None else None,
-        }
-    )
-    counts.files.finish()
-
-
-def _show_joints(voice: OutputPrinter, counts: _Counts) -> None:
-    for result in counts.first[:1]:
-        if result.found is None:
-            continue
-        rows = [
-            (
-                joint["joint"],
-                *(
-                    f"{joint[a]:.2f}, {joint[f'{a}_low']:.2f} to {joint[f'{a}_high']:.2f}"
-                    for a in "xyz"
-                ),
-            )
-            for joint in result.found
-        ]
-        heads = ("joint", "right, m", "down, m", "forward, m")
-        voice.table(f"Pose of {results.make_printable(result.name)}", heads, rows[:_SHOWN], words=1)
-        chances = [f"{100 * mode['probability']:.0f} %" for mode in result.about["modes"]]
-        if len(chances) > 1:
-            voice.say(f"The silhouette may show {len(chances)} poses: {', '.join(chances)}.")
+def _plot_pose(ax, pose: Array, around: Array, turn: float = 0.0):  # type: ignore[no-untyped-def]
+    display = vision.displays.SkeletonDisplay.from_positions(pose, bodies.BONES, covariance=around)
+    drawn = display.plot(ax, turn=turn)
+    drawn.set(xlim=(-0.8, 0.8), ylim=(1.05, -0.95), xticks=[], yticks=[])
+    return drawn

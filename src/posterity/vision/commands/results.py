@@ -1,35 +1,39 @@
 """Write what is found picture by picture: JSON or CSV, to a file or to standard output."""
 
+from __future__ import annotations
+
 import contextlib
 import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import typer
 
 from posterity import files
+from posterity.cli import outputs
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STDOUT = "-"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is found in pictures: the word for it, and the columns of a table of them."""
+    """Kind of things that are found in pictures: their name, and the columns of a table of them."""
 
-    key: str
-    columns: tuple[str, ...]
-
-
-BOXES = Kind("boxes", ("x0", "y0", "x1", "y1", "probability", "activation", "support"))
+    key: str  # empty: JSON has only what is about each picture
+    columns: tuple[str, ...] = ()
+    pictures: str = "images"
 
 
 class Findings(Protocol):
-    """What was found in a picture, one dictionary for each."""
+    """Things that were found in a picture, one dictionary for each."""
 
     def __len__(self) -> int:
         """Return how much was found."""
@@ -40,18 +44,23 @@ class Findings(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PictureResult:
-    """What was found in a picture, or why it could not be read."""
+    """Findings in a picture, or why it could not be read."""
 
     name: str
     found: Findings | None
     error: str = ""
     about: dict[str, Any] = field(default_factory=dict)  # further keys in JSON
 
-    def as_record(self, kind: Kind = BOXES) -> dict[str, Any]:
+    def list_found(self) -> list[dict[str, Any]]:
+        """Return what was found; nothing in a picture that could not be read."""
+        return list(self.found or ())
+
+    def as_record(self, kind: Kind) -> dict[str, Any]:
         """Return the result as JSON types."""
         if self.found is None:
             return {"image": self.name, "error": self.error}
-        return {"image": self.name, **self.about, kind.key: list(self.found)}
+        own = {kind.key: self.list_found()} if kind.key else {}
+        return {"image": self.name, **self.about, **own}
 
 
 class ResultWriter(Protocol):
@@ -73,7 +82,7 @@ class _CsvWriter:
         """Write what was found in a picture."""
         # Names of files may be bytes that are not text.
         name = result.name.encode("utf-8", "backslashreplace").decode()
-        for one in result.found or ():
+        for one in result.list_found():
             self._rows.writerow({"image": name, **one})
         self._file.flush()  # a reader of standard output gets each frame at once
 
@@ -98,7 +107,7 @@ class _Discarder:
 
 
 @contextlib.contextmanager
-def open_writer(out: str | None, kind: Kind = BOXES) -> Iterator[ResultWriter]:
+def open_writer(out: str | None, kind: Kind) -> Iterator[ResultWriter]:
     """Yield a writer; a file appears when the block succeeds."""
     if out is None:
         yield _Discarder()
@@ -110,7 +119,7 @@ def open_writer(out: str | None, kind: Kind = BOXES) -> Iterator[ResultWriter]:
             if find_format(out) == "csv":
                 yield _CsvWriter(file, kind)
             else:
-                file.write('{"images": [')
+                file.write(f'{{"{kind.pictures}": [')
                 yield _JsonWriter(file, kind)
                 file.write("\n]}\n")
 
@@ -122,6 +131,13 @@ def _as_text(raw: Any) -> Iterator[TextIO]:
     yield file
     file.flush()
     file.detach()
+
+
+def check_out(out: str | None, *, force: bool, inputs: tuple[str, ...]) -> None:
+    """Refuse a file of answers that cannot be written."""
+    if out is not None and out != STDOUT:
+        find_format(out)
+        outputs.check_output_file(out, force=force, inputs=inputs)
 
 
 def find_format(out: str) -> str:
@@ -142,3 +158,18 @@ def make_printable(text: str) -> str:
     'a\\\\x1b[31m.png'
     """
     return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a table as CSV with a header."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:
+    """Write a figure in the format that the name of the file says."""
+    with files.replace_atomically(path) as file:
+        figure.savefig(file, format=Path(path).suffix.lower().removeprefix("."), **options)

@@ -1,93 +1,140 @@
 """``posterity vision track``: follow an object through frames from a box in the first one."""
 
 import contextlib
-import csv
-import io
-import json
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TypeAlias
 
 import numpy as np
 import typer
 
-from posterity import files, progress, vision
+from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import detectors, pictures, results, track_drawing
+from posterity.vision.commands import options, picture_tasks, pictures, results
+from posterity.vision.commands.app import TrackRequest
+from posterity.vision.commands.picture_tasks import PictureTask, Tally
+from posterity.vision.commands.pictures import Picture
+from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.integrals import Pixels
 
-_COLUMNS = ("image", "x0", "y0", "x1", "y1", "probability", "std_x", "std_y", "correlation", "read")
-_SHOWN = 12  # rows in the table for people
+Drawer: TypeAlias = Callable[[str, Any, vision.TrackedBox], None]
+_SIDES = ("x0", "y0", "x1", "y1")
 _SEEN = 0.5
+_VIDEOS = (".mp4", ".avi", ".webm", ".png", ".jpg")
+_MOST_BYTES = 500_000_000  # of the frames of an animation
 
 
-@dataclass(frozen=True)
-class TrackRequest:
-    """Frames to read, the first box, and files to write."""
+class TrackTask(PictureTask):
+    """Follows an object from frame to frame; where one cannot be read, its box is predicted."""
 
-    source: str
-    box: tuple[float, float, float, float]
-    out: str | None
-    draw: str | None
-    force: bool
+    kind = Kind("", (*_SIDES, "probability", "std_x", "std_y", "correlation", "read"), "frames")
+    made = (picture_tasks.PictureFile("draw", "Drawn"),)
+    description, nouns, files = "Tracking", ("frame", "frames"), ("frame", "frames")
+    failing = "; their boxes are predictions"
+    title, found_key = "Track", "track"
+    heads = ("image", "left", "top", "right", "bottom", "seen", "std x", "std y")
+    shown, keeps_all = 12, True
+    command, next_out = "track", "track.csv"
+    request: TrackRequest
 
+    def check_request(self) -> None:
+        """Refuse a box without area, and outputs that cannot be written."""
+        request = self.request
+        self.box = options.parse_box(request.box)
+        draw, force = request.draw, request.force
+        inputs = () if request.source == pictures.STREAM else (request.source,)
+        results.check_out(request.out, force=force, inputs=inputs)
+        if draw is None:
+            return
+        if Path(draw).suffix.lower() == ".gif":
+            outputs.check_output_file(draw, force=force, inputs=inputs)
+        elif Path(draw).suffix.lower() in _VIDEOS:
+            raise typer.BadParameter(f"--draw {draw!r} must be a folder or end in .gif.")
+        else:
+            outputs.check_output_folder(
+                draw, force=force, inputs=inputs, why="one frame per file", option="--draw"
+            )
 
-def run(plan: TrackRequest, voice: OutputPrinter) -> None:
-    """Track the object, write the boxes, and count the frames that cannot be read."""
-    detectors.require_pillow()
-    _check_outputs(plan)
-    rows: list[dict[str, Any]] = []
-    with _open_rows(plan.out) as write, track_drawing.open_drawer(plan.draw) as draw:
-        steps = progress.track(
-            _follow(plan), description="Tracking", unit="frames", size=lambda _: 1
-        )
-        for picture, image, found in steps:
-            row = _make_row(picture.name, found, read=image is not None)
-            write(row)
-            rows.append(row)
-            draw(picture.relative, image, found)
-    _conclude(plan, voice, rows)
+    def open(self) -> None:
+        """Begin with a tracker that knows nothing."""
+        self.tracker = vision.DisplacementTracker()
 
+    def list_pictures(self) -> Iterator[Picture]:
+        """Yield the frames."""
+        mode = "gray" if self.request.draw is None else "color"
+        return pictures.list_frames(self.request.source, mode)
 
-def _follow(
-    plan: TrackRequest,
-) -> Iterator[tuple[pictures.Picture, Any, vision.TrackedBox]]:
-    """Yield each frame with its box; None stands for a frame that cannot be read."""
-    mode = "gray" if plan.draw is None else "color"
-    tracker = vision.DisplacementTracker()
-    for k, picture in enumerate(pictures.list_frames(plan.source, mode)):
-        image = None
+    def find_all(self) -> Iterator[PictureResult]:
+        """Yield the box of each frame, and draw it."""
+        with open_drawer(self.request.draw) as draw:
+            for k, picture in enumerate(self.list_pictures()):
+                image, error = None, ""
+                try:
+                    image = picture.load()
+                    found = self._start(image) if k == 0 else self.tracker.step(image)
+                except vision.ImageError as fault:
+                    if k == 0:
+                        raise outcome.ModelError(f"There is no first frame: {fault}") from None
+                    image, error, found = None, str(fault), self.tracker.step(None)
+                draw(picture.relative, image, found)
+                row = _make_row(found, read=image is not None)
+                yield PictureResult(picture.name, [row], error, about=row)
+
+    def _start(self, image: Any) -> vision.TrackedBox:
         try:
-            image = picture.load()
-            found = _start(tracker, image, plan) if k == 0 else tracker.step(image)
-        except vision.ImageError as error:
-            if k == 0:
-                raise outcome.ModelError(f"There is no first frame: {error}") from None
-            outcome.print_error(results.make_printable(str(error)))
-            image, found = None, tracker.step(None)
-        yield picture, image, found
+            return self.tracker.start(image, self.box).get_box()
+        except ValueError as error:
+            raise typer.BadParameter(f"--box: {error}") from None
+
+    def count(self, result: PictureResult) -> dict[str, int]:
+        """Return whether the object is seen."""
+        return {"seen": int(result.about["probability"] >= _SEEN)}
+
+    def list_rows(self, result: PictureResult) -> list[tuple[str, ...]]:
+        """Return the row of a frame."""
+        row = result.about
+        return [
+            (
+                results.make_printable(result.name),
+                *(f"{row[side]:.0f}" for side in _SIDES),
+                f"{row['probability']:.2f}",
+                *(f"{row[name]:.1f}" for name in ("std_x", "std_y")),
+            )
+        ]
+
+    def show(self, tally: Tally, printer: OutputPrinter) -> None:
+        """Print frames at equal distances."""
+        n = len(tally.first)
+        chosen = np.unique(np.linspace(0, n - 1, min(self.shown, n)).astype(int)) if n else ()
+        rows = [row for k in chosen for row in self.list_rows(tally.first[k])]
+        if rows:
+            printer.table(self.title, self.heads, rows)
+
+    def describe(self, tally: Tally) -> Iterator[str]:
+        """Yield the numbers of frames, and of those where the object is seen."""
+        if not tally.n_pictures:
+            raise outcome.ModelError(f"{self.request.source} contains no frames.")
+        yield (
+            f"{tally.n_pictures:,} frames; the object is seen with a probability of at least "
+            f"{_SEEN} in {tally.totals['seen']:,}."
+        )
+
+    def give(self, tally: Tally) -> dict[str, Any]:
+        """Return the numbers of frames, and of those where the object is seen."""
+        return {"frames": tally.n_pictures, "seen": tally.totals["seen"]}
 
 
-def _start(
-    tracker: vision.DisplacementTracker, image: Any, plan: TrackRequest
-) -> vision.TrackedBox:
-    try:
-        return tracker.start(image, plan.box).get_box()
-    except ValueError as error:
-        raise typer.BadParameter(f"--box: {error}") from None
+run = TrackTask.run
 
 
-def _make_row(name: str, found: vision.TrackedBox, *, read: bool) -> dict[str, Any]:
+def _make_row(found: vision.TrackedBox, *, read: bool) -> dict[str, Any]:
     """Return the numbers of a frame under the names of the columns."""
     std: Array = np.sqrt(np.diag(found.covariance))
     correlation = found.covariance[0, 1] / (std[0] * std[1])
-    box = dict(zip(_COLUMNS[1:5], (round(float(v), 2) for v in found.box), strict=True))
     return {
-        "image": name.encode("utf-8", "backslashreplace").decode(),
-        **box,
+        **dict(zip(_SIDES, (round(float(v), 2) for v in found.box), strict=True)),
         "probability": round(found.probability, 4),
         "std_x": round(float(std[0]), 2),
         "std_y": round(float(std[1]), 2),
@@ -97,104 +144,59 @@ def _make_row(name: str, found: vision.TrackedBox, *, read: bool) -> dict[str, A
 
 
 @contextlib.contextmanager
-def _open_rows(out: str | None) -> Iterator[Any]:
-    """Yield a function that writes a row; a file appears when the block succeeds."""
-    if out is None:
-        yield lambda row: None
-    elif out == results.STDOUT:
-        yield _start_csv(sys.stdout)
-        sys.stdout.flush()
-    else:
-        with files.replace_atomically(out) as raw:
-            text = io.StringIO()
-            if results.find_format(out) == "csv":
-                yield _start_csv(text)
-            else:
-                rows: list[dict[str, Any]] = []
-                yield rows.append
-                text.write(json.dumps({"frames": rows}, indent=1) + "\n")
-            raw.write(text.getvalue().encode())
+def open_drawer(draw: str | None) -> Iterator[Drawer]:
+    """Yield a function that draws a frame; an animation appears when the block succeeds.
 
-
-def _start_csv(file: TextIO) -> Any:
-    rows = csv.DictWriter(file, _COLUMNS, lineterminator="\n")
-    rows.writeheader()
-
-    def write(row: dict[str, Any]) -> None:
-        rows.writerow(row)
-        file.flush()  # a reader of standard output gets each frame at once
-
-    return write
-
-
-def _check_outputs(plan: TrackRequest) -> None:
-    """Refuse outputs that cannot be written, before any work."""
-    inputs = () if plan.source == pictures.STREAM else (plan.source,)
-    if plan.out is not None and plan.out != results.STDOUT:
-        results.find_format(plan.out)
-        outputs.check_output_file(plan.out, force=plan.force, inputs=inputs)
-    if plan.draw is None:
+    A frame that cannot be read is drawn on the one before.
+    """
+    if draw is None:
+        yield lambda name, image, found: None
         return
-    if Path(plan.draw).suffix.lower() == ".gif":
-        outputs.check_output_file(plan.draw, force=plan.force, inputs=inputs)
-    elif Path(plan.draw).suffix.lower() in (".mp4", ".avi", ".webm", ".png", ".jpg"):
-        raise typer.BadParameter(f"--draw {plan.draw!r} must be a folder or end in .gif.")
-    else:
-        outputs.check_output_folder(
-            plan.draw, force=plan.force, inputs=inputs, why="one frame per file", option="--draw"
-        )
+    is_animation = Path(draw).suffix.lower() == ".gif"
+    frames, before = _Animation(), None
+
+    def add(name: str, image: Any, found: vision.TrackedBox) -> None:
+        nonlocal before
+        before = before if image is None else image
+        drawn = found.draw(before)
+        if is_animation:
+            frames.add(drawn)
+        else:
+            _write_frame(Path(draw) / name, drawn)
+
+    yield add
+    if is_animation:
+        frames.write(draw)
 
 
-def _conclude(plan: TrackRequest, voice: OutputPrinter, rows: list[dict[str, Any]]) -> None:
-    if not rows:
-        raise outcome.ModelError(f"{plan.source} contains no frames.")
-    n_failed = sum(not row["read"] for row in rows)
-    n_seen = sum(row["probability"] >= _SEEN for row in rows)
-    if plan.out is None:
-        _show_rows(voice, rows)
-    elif plan.out != results.STDOUT:
-        voice.say(f"Track written to {plan.out}.")
-    if plan.draw is not None:
-        voice.say(f"Drawn to {plan.draw}.")
-    voice.say(
-        f"{len(rows):,} frames; the object is seen with a probability of at least {_SEEN} in "
-        f"{n_seen:,}."
-    )
-    if plan.out is None:
-        x0, y0, x1, y1 = plan.box
-        box = f"{x0:g},{y0:g},{x1 - x0:g},{y1 - y0:g}"
-        voice.next("vision", "track", plan.source, "--box", box, "--out", "track.csv")
-    voice.give(
-        {
-            "frames": len(rows),
-            "failed": n_failed,
-            "seen": n_seen,
-            "out": plan.out,
-            "draw": plan.draw,
-            "track": rows if plan.out is None else None,
-        }
-    )
-    if n_failed:
-        outcome.print_error(
-            f"{n_failed:,} of {len(rows):,} frames could not be read; their boxes are predictions."
-        )
-        raise typer.Exit(outcome.DATA)
+def _write_frame(place: Path, drawn: Pixels) -> None:
+    if place.suffix.lower() not in pictures.SUFFIXES:
+        place = place.with_name(f"{place.name}.png")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    vision.write_image(place, drawn)
 
 
-def _show_rows(voice: OutputPrinter, rows: list[dict[str, Any]]) -> None:
-    """Print frames at equal distances."""
-    chosen = np.unique(np.linspace(0, len(rows) - 1, min(_SHOWN, len(rows))).astype(int))
-    heads = ("image", "left", "top", "right", "bottom", "seen", "std x", "std y")
-    voice.table(
-        "Track",
-        heads,
-        [
-            (
-                results.make_printable(row["image"]),
-                *(f"{row[name]:.0f}" for name in _COLUMNS[1:5]),
-                f"{row['probability']:.2f}",
-                *(f"{row[name]:.1f}" for name in ("std_x", "std_y")),
+class _Animation:
+    """Keeps frames of 256 colours, as many as memory should hold."""
+
+    def __init__(self) -> None:
+        self._frames: list[Any] = []
+        self._n_bytes = 0
+
+    def add(self, drawn: Pixels) -> None:
+        from PIL import Image
+
+        self._n_bytes += drawn.shape[0] * drawn.shape[1]
+        if self._n_bytes > _MOST_BYTES:
+            raise vision.ImageError(
+                f"The animation would have more than {_MOST_BYTES:,} pixels; draw to a folder."
             )
-            for row in (rows[k] for k in chosen)
-        ],
-    )
+        self._frames.append(Image.fromarray(drawn).quantize(256))
+
+    def write(self, path: str) -> None:
+        if not self._frames:
+            return
+        with files.replace_atomically(path) as file:
+            self._frames[0].save(
+                file, format="GIF", save_all=True, append_images=self._frames[1:], duration=40
+            )

@@ -1,8 +1,6 @@
 """``posterity vision walk``: animate a walk, or the poses behind silhouettes."""
 
-import csv
 import functools
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,26 +14,13 @@ from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import masks
-from posterity.vision.commands import detectors, models, results
+from posterity.vision.commands import models, results
+from posterity.vision.commands.app import WalkRequest
 
 _ANIMATIONS, _TABLE = (".svg", ".gif"), ".csv"
 _ADVICE = "not a WalkingModel; fit one in Python and save it with posterity.save."
 _FRAME = ("folder", "frame", "mode", "probability", "joint")
 _HEADS = (*_FRAME, "x", "y", "z", "sd_x", "sd_y", "sd_z")
-
-
-@dataclass(frozen=True)
-class WalkRequest:
-    """What to animate, with which model, and where to write it."""
-
-    masks: tuple[str, ...]
-    model: str | None
-    out: str
-    frames: int
-    sample: bool
-    interval: float | None
-    seed: int
-    force: bool
 
 
 @dataclass(frozen=True)
@@ -48,16 +33,18 @@ class _Walk:
     found: vision.PoseModes | None = None
 
 
-def run(plan: WalkRequest, voice: OutputPrinter) -> None:
+def run(request: WalkRequest, printer: OutputPrinter) -> None:
     """Find the poses, and write them."""
-    suffix = Path(plan.out).suffix.lower()
+    if request.mask and request.sample:
+        raise typer.BadParameter("choose --mask or --sample, not both.")
+    suffix = Path(request.out).suffix.lower()
     if suffix not in (*_ANIMATIONS, _TABLE):
-        raise typer.BadParameter(f"--out {plan.out!r} must end in .svg, .gif or .csv.")
-    outputs.check_output_file(plan.out, force=plan.force, inputs=plan.masks)
-    if suffix == ".gif" or plan.masks:
-        detectors.require_pillow()
-    model = models.load_model(plan.model, vision.WalkingModel, "walking", _ADVICE)
-    walk = _infer_walk(plan, model) if plan.masks else _make_walk(plan, model)
+        raise typer.BadParameter(f"--out {request.out!r} must end in .svg, .gif or .csv.")
+    outputs.check_output_file(request.out, force=request.force, inputs=tuple(request.mask or ()))
+    if suffix == ".gif" or request.mask:
+        models.require_pillow()
+    model = models.load_model(request.model, vision.WalkingModel, "walking", _ADVICE)
+    walk = _infer_walk(request, model) if request.mask else _make_walk(request, model)
     names = vision.datasets.motions()[0].motion.skeleton.names
     if walk.poses.shape[1] != len(names):
         raise outcome.ModelError(
@@ -65,32 +52,32 @@ def run(plan: WalkRequest, voice: OutputPrinter) -> None:
             f"{len(names)} only. Use predict_modes in Python."
         )
     if suffix == _TABLE:
-        _write_table(plan.out, walk, names)
+        _write_table(request.out, walk, names)
     else:
-        vision.displays.WalkAnimation(walk.poses, names, interval=walk.interval).save(plan.out)
-    _conclude(plan, voice, walk)
+        vision.displays.WalkAnimation(walk.poses, names, interval=walk.interval).save(request.out)
+    _conclude(request, printer, walk)
 
 
-def _make_walk(plan: WalkRequest, model: vision.WalkingModel) -> _Walk:
+def _make_walk(request: WalkRequest, model: vision.WalkingModel) -> _Walk:
     """The mean cycle, or a walk drawn at random."""
     try:
-        if not plan.sample:
-            interval = plan.interval or model.find_period() / plan.frames
-            return _Walk(model.find_cycle(plan.frames)[1], interval)
-        interval = plan.interval or model.find_interval()
-        walk = model.sample(plan.frames, interval=interval, random_state=plan.seed)
+        if not request.sample:
+            interval = request.interval or model.find_period() / request.frames
+            return _Walk(model.find_cycle(request.frames)[1], interval)
+        interval = request.interval or model.find_interval()
+        walk = model.sample(request.frames, interval=interval, random_state=request.seed)
     except ValueError as error:
         raise outcome.ModelError(str(error)) from None
     return _Walk(walk, interval)
 
 
-def _infer_walk(plan: WalkRequest, model: vision.WalkingModel) -> _Walk:
+def _infer_walk(request: WalkRequest, model: vision.WalkingModel) -> _Walk:
     """Poses of the silhouettes of all folders, each a motion."""
-    listed = [(folder, path) for folder in plan.masks for path in _list_folder(folder)]
+    listed = [(folder, path) for folder in request.mask or () for path in _list_folder(folder)]
     figures = [_read_mask(path) for _, path in listed]
     folders = tuple(folder for folder, _ in listed)
     groups = np.unique(folders, return_inverse=True)[1]
-    interval = plan.interval or model.find_interval()
+    interval = request.interval or model.find_interval()
     times = np.concatenate([np.arange(np.sum(groups == k)) for k in np.unique(groups)]) * interval
     order = np.argsort(groups, kind="stable")
     own = np.empty(len(groups))
@@ -110,20 +97,15 @@ def _list_folder(folder: str) -> Iterator[Path]:
 
 def _read_mask(path: Path) -> NDArray[np.bool_]:
     try:
-        return masks.check_figure(vision.read_mask(path), str(path))
+        return masks.read_figure(path)
     except vision.ImageError as error:
         outcome.print_error(results.make_printable(str(error)))
         raise typer.Exit(outcome.DATA) from None
 
 
 def _write_table(out: str, walk: _Walk, names: tuple[str, ...]) -> None:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(_HEADS)
-    for row in _list_rows(walk, names):
-        table.writerow(row)
     with files.replace_atomically(out) as file:
-        file.write(text.getvalue().encode())
+        file.write(results.format_csv(_HEADS, _list_rows(walk, names)))
 
 
 def _list_rows(walk: _Walk, names: tuple[str, ...]) -> Iterator[tuple[object, ...]]:
@@ -141,17 +123,19 @@ def _list_rows(walk: _Walk, names: tuple[str, ...]) -> Iterator[tuple[object, ..
             yield (walk.folders[t], t, k + 1, p, name, *map(decimals, numbers))
 
 
-def _conclude(plan: WalkRequest, voice: OutputPrinter, walk: _Walk) -> None:
+def _conclude(request: WalkRequest, printer: OutputPrinter, walk: _Walk) -> None:
     n = len(walk.poses)
-    voice.say(f"{n:,} frames, {n * walk.interval:.2f} s, written to {plan.out}.")
-    summary: dict[str, object] = {"frames": n, "interval": walk.interval, "out": plan.out}
+    printer.say(f"{n:,} frames, {n * walk.interval:.2f} s, written to {request.out}.")
+    summary: dict[str, object] = {"frames": n, "interval": walk.interval, "out": request.out}
     if walk.found is not None:
         several = int(np.sum(walk.found.probability[:, 0] < 0.9))
         spread = 100.0 * float(np.mean(walk.found.standard_deviation()))
-        voice.say(f"Coordinates of joints have a standard deviation of {spread:.1f} cm on average.")
+        printer.say(
+            f"Coordinates of joints have a standard deviation of {spread:.1f} cm on average."
+        )
         if several:
-            voice.say(f"{several:,} frames have more than one pose that explains the silhouette.")
+            printer.say(f"{several:,} frames have more than one pose that explains the silhouette.")
         summary |= {"ambiguous": several, "standard_deviation_cm": spread}
-    if not plan.masks:
-        voice.next("vision", "walk", "--mask", "FOLDER", "--out", "walk.gif")
-    voice.give(summary)
+    if not request.mask:
+        printer.next("vision", "walk", "--mask", "FOLDER", "--out", "walk.gif")
+    printer.give(summary)

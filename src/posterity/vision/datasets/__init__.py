@@ -1,10 +1,8 @@
 """Generated images: rendered people and streets, drawn landscapes, an object that moves."""
 
-from posterity.vision.datasets.drawn_landscapes import Landscapes, landscapes
 from posterity.vision.datasets.moving_objects import MovingObject, moving_object
-from posterity.vision.datasets.people import Bodies, bodies, motions
-from posterity.vision.datasets.rendered_walks import Walkers, walkers
-from posterity.vision.datasets.street_scenes import Streets, streets
+from posterity.vision.datasets.people import Bodies, Walkers, bodies, motions, walkers
+from posterity.vision.datasets.scenes import Landscapes, Streets, landscapes, streets
 
 __all__ = [
     "Bodies",

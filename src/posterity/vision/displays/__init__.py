@@ -1,14 +1,11 @@
 """Plots of images and what is found in them: boxes, labels, joints, tracks and walks."""
 
-from posterity.vision.displays.detection import DetectionDisplay
+from posterity.vision.displays.boxes import DetectionDisplay, TrackDisplay
 from posterity.vision.displays.detection_curve import DetectionCurveDisplay, check_detections
+from posterity.vision.displays.detectors import RejectionDisplay, WindowFeaturesDisplay
 from posterity.vision.displays.label_map import LabelMapDisplay
-from posterity.vision.displays.latent_cycle import LatentCycleDisplay
-from posterity.vision.displays.rejection import RejectionDisplay
-from posterity.vision.displays.skeleton import SkeletonDisplay
-from posterity.vision.displays.track import TrackDisplay
+from posterity.vision.displays.skeleton import LatentCycleDisplay, SkeletonDisplay
 from posterity.vision.displays.walk_animation import WalkAnimation
-from posterity.vision.displays.window_features import WindowFeaturesDisplay
 
 __all__ = [
     "DetectionCurveDisplay",

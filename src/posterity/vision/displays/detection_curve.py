@@ -13,7 +13,7 @@ from posterity import vision
 from posterity.arrays import Array
 from posterity.displays import ReliabilityDisplay
 from posterity.displays.style import COLORS, axes_or_new
-from posterity.vision.windows import calibration
+from posterity.vision.windows import grouping
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -218,7 +218,7 @@ def match_detections(
     """
     ranks = [some.score for some in found]
     right = [
-        calibration.match_boxes(
+        grouping.match_boxes(
             some.boxes, rank, np.asarray(boxes, dtype=np.float64).reshape(-1, 4), overlap
         )
         for some, rank, boxes in zip(found, ranks, objects, strict=True)

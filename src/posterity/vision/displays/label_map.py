@@ -23,7 +23,7 @@ _BLANK = 255  # gray value of pixels without label, unless there is an image
 _MOST_LISTED = 12  # names in a legend
 
 
-class PixelClassifier(Protocol):
+class PixelEstimator(Protocol):
     """Gives every pixel of an image a probability of each label."""
 
     def predict_proba(self, X: Any) -> Any:
@@ -142,7 +142,7 @@ class LabelMapDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: PixelClassifier,
+        estimator: PixelEstimator,
         image: Any,
         names: Sequence[str] | None = None,
         *,

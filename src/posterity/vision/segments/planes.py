@@ -1,4 +1,4 @@
-"""What every pixel of an image shows: colour, texture, and how it differs from above and below."""
+"""Colour and texture of every pixel of an image, and how it differs from above and below."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from posterity.vision import filters, images
 from posterity.vision.integrals import Pixels
 from posterity.vision.segments import lines
 
@@ -76,7 +77,9 @@ def compute_planes(image: Pixels) -> ImagePlanes:
     >>> planes.compute_planes(image).color[:, 0, 0].round(1)
     array([  32.3,   79.2, -107.9,    0.7,    1. ,    1. ], dtype=float32)
     """
-    lab, hsv = (np.moveaxis(space, -1, 0).astype(np.float32) for space in _convert_colors(image))
+    share = image.astype(np.float32) / np.float32(255.0)
+    hsv = np.moveaxis(images.import_skimage("color").rgb2hsv(share), -1, 0)
+    lab = np.moveaxis(filters.convert_to_lab(image), -1, 0)
     light = np.ascontiguousarray(lab[0])
     texture = _filter_light(light)
     hue = np.minimum((hsv[0] * N_HUES).astype(np.int64), N_HUES - 1)
@@ -89,14 +92,6 @@ def compute_planes(image: Pixels) -> ImagePlanes:
         np.argmax(texture / texture.mean(axis=(1, 2), keepdims=True).clip(1e-6), axis=0),
         lines.find_lines(light),
     )
-
-
-def _convert_colors(image: Pixels) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """L*a*b* and hue, saturation and value of an image, (H, W, 3)."""
-    from skimage import color
-
-    pixels = image.astype(np.float32) / np.float32(255.0)
-    return color.rgb2lab(pixels), color.rgb2hsv(pixels)
 
 
 def _filter_light(light: Plane) -> Plane:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
-from posterity.vision.labelled_pictures import LabelledPictures
+from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.segments import segmented_image
 from posterity.vision.segments.segmentations import Labels, Segmentation
 from posterity.vision.segments.segmented_image import SegmentedImage

@@ -1,4 +1,4 @@
-"""Partitions of an image into segments of pixels that touch and look alike."""
+"""Partitions of an image into segments of pixels that touch and look alike, and sums over them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity.arrays import Array
+from posterity.vision import images
 from posterity.vision.integrals import Pixels
 
 Labels = NDArray[np.int64]
@@ -43,7 +45,7 @@ def segment_image(image: Pixels, kind: str, size: float) -> Labels:
     >>> segmentations.segment_image(image, "felzenszwalb", 50)[0, [0, -1]]
     array([0, 1])
     """
-    segmentation = _import_segmentation()
+    segmentation = images.import_skimage("segmentation")
     if kind == "slic":
         labels = segmentation.slic(
             image, n_segments=int(size), compactness=_COMPACTNESS, start_label=0
@@ -68,11 +70,46 @@ def check_segmentations(kinds: Any) -> tuple[Segmentation, ...]:
     return checked
 
 
-def _import_segmentation() -> Any:
-    try:
-        from skimage import segmentation
-    except ImportError as error:
-        raise ImportError(
-            "Segments of images require scikit-image: pip install 'posterity[vision]'."
-        ) from error
-    return segmentation
+class SegmentSums:
+    """Sums over the pixels of each segment of a partition.
+
+    Parameters
+    ----------
+    labels : array of shape (H, W), int64
+        Number of the segment of each pixel, from 0 without gaps.
+
+    Attributes
+    ----------
+    count : array of shape (n,)
+        Number of pixels of each segment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.segments.segmentations import SegmentSums
+    >>> sums = SegmentSums(np.array([[0, 0, 1]]))
+    >>> mean, std = sums.compute_moments(np.array([[[1.0, 3.0, 5.0]]]))
+    >>> mean.ravel(), std.ravel()
+    (array([2., 5.]), array([1., 0.]))
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self.count = np.bincount(labels.ravel()).astype(float)
+
+    def compute_moments(self, planes: NDArray[np.floating]) -> tuple[Array, Array]:
+        """Compute means and standard deviations (n, K) of planes (K, H, W)."""
+        mean = self._average_planes(planes)
+        variance = self._average_planes(np.square(planes, dtype=np.float64)) - mean**2
+        return mean, np.sqrt(np.maximum(variance, 0.0))
+
+    def compute_histogram(self, bins: NDArray[np.int64], n_bins: int) -> Array:
+        """Compute the share of the pixels of each segment in each bin, (n, n_bins)."""
+        n = len(self.count)
+        at = self.labels.ravel() * n_bins + bins.ravel()
+        return np.bincount(at, minlength=n * n_bins).reshape(n, n_bins) / self.count[:, None]
+
+    def _average_planes(self, planes: NDArray[np.floating]) -> Array:
+        n, flat = len(self.count), self.labels.ravel()
+        total = [np.bincount(flat, plane.ravel(), n) for plane in planes]
+        return np.column_stack(total) / self.count[:, None]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from posterity import linear
 from posterity.arrays import Array
 from posterity.vision.integrals import Pixels
-from posterity.vision.tracking.channels import Channels
-from posterity.vision.tracking.windows import WindowFrame
+from posterity.vision.tracking.channels import Channels, WindowFrame
 
 _LEAST_NOISE, _RATE = 1e-3, 0.3  # of outputs in units of the reach; of the running error
 _POOLED = 2  # cells along the side of a square that is averaged for the experts

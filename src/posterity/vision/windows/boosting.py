@@ -30,7 +30,7 @@ _LARGEST = 3.0  # value of a side
 
 @dataclass(frozen=True)
 class Rules:
-    """How rounds are done."""
+    """Numbers of a round."""
 
     n_tests: int = 1000  # of each round
     depth: int = 1
@@ -141,7 +141,7 @@ class BoostedWindows:
 
 
 def evaluate_trees(trees: WindowTrees, rows: WindowRows) -> Array:
-    """What trees add to the activation of windows, (N,)."""
+    """Sum what trees add to the activation of windows, (N,)."""
     return sum_partially(trees, rows, keep=False)[-1]
 
 

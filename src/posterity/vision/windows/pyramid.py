@@ -27,7 +27,7 @@ class Level:
 
 
 def count_planes(channels: str) -> int:
-    """How many planes windows have."""
+    """Number of planes of a window."""
     return {"gray": 1, "motion": 1 + len(_SHIFTS), "differences": 1 + len(_SHIFTS)}[channels]
 
 

@@ -13,13 +13,13 @@ from posterity.vision.integrals import Pixels
 from posterity.vision.windows import grouping, pyramid, scan
 from posterity.vision.windows.grouping import Groups
 from posterity.vision.windows.pyramid import Level
-from posterity.vision.windows.variations import Inset
+from posterity.vision.windows.samples import Inset
 from posterity.vision.windows.window_sum import WindowSum
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How an image is searched."""
+    """Settings of the search of an image."""
 
     channels: str
     inset: Inset

@@ -1,7 +1,7 @@
 """Learn a sum of trees from patches of objects and scenes without them.
 
-Trees are added in rounds. After each round the sum so far is let loose on the scenes, and what it
-takes for objects joins the windows from which it goes on learning.
+Trees are added in rounds. After each round they become a sum with bounds that lose few objects; it
+searches the scenes, and what it takes for objects joins the windows from which it goes on learning.
 """
 
 from __future__ import annotations
@@ -14,13 +14,90 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import linalg, progress, validation
+from posterity.arrays import Array
 from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import boosting, inputs, pyramid, rejecting, variations
-from posterity.vision.windows.background import Background, BackgroundWindows
+from posterity.vision.windows import boosting, inputs, pyramid, samples
 from posterity.vision.windows.boosting import BoostedWindows, WindowTrees
-from posterity.vision.windows.variations import Inset, Variations
+from posterity.vision.windows.samples import Background, BackgroundWindows, Inset, Variations
 from posterity.vision.windows.window_sum import WindowSum
+
+_MARGIN = 1e-4  # sums in another order
+_FIRST_TREES = 30.0  # trees within which most of the losses on the way are allowed
+
+
+def find_bounds(partial: NDArray[np.float32] | Array, kept: float) -> Array:
+    """Bounds on partial sums that lose a given share of the objects, and reject early.
+
+    Half of the objects that may be lost are those of the lowest whole sums. The others are lost on
+    the way, where they save most time: after tree t, the share 1 - exp(-t / 30) of them, each time
+    the objects of the lowest partial sums. All other objects pass every bound.
+
+    Parameters
+    ----------
+    partial : array (T, N)
+        Sums of held-out objects after each tree.
+    kept : float
+        Share of the objects that must pass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.windows import training
+    >>> sums = np.array([[-1.0, 1.0, 2.0], [-3.0, 0.5, 3.0]])
+    >>> training.find_bounds(sums, 2 / 3).round(3)
+    array([1. , 0.5])
+    """
+    n_trees, n = partial.shape
+    n_lost = min(n - 1, int(np.floor(n * (1.0 - kept) + 1e-9)))
+    n_early = n_lost // 2
+    left = np.argsort(partial[-1], kind="stable")[n_lost - n_early :]
+    shares = -np.expm1(-np.arange(1, n_trees + 1) / _FIRST_TREES)
+    allowed = np.floor(n_early * shares / shares[-1] + 1e-9).astype(np.int64)
+    bounds, lost = np.empty(n_trees), 0
+    for t in range(n_trees):
+        sums = partial[t, left]
+        bounds[t] = np.partition(sums, allowed[t] - lost)[allowed[t] - lost]
+        passing = sums >= bounds[t]
+        left, lost = left[passing], lost + int(np.sum(~passing))
+    return bounds - _MARGIN
+
+
+def build_sum(
+    trees: WindowTrees,
+    shape: tuple[int, int, int],
+    offset: float,
+    bounds: Array,
+    least_contrast: float,
+) -> WindowSum:
+    """The sum of trees, with bounds (T,)."""
+    sizes = np.array([len(asked) for asked in trees.rectangles], dtype=np.int32)
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+    first_leaf = np.concatenate([[0], np.cumsum(sizes + 1)[:-1]]).astype(np.int32)
+    children = [
+        [[-1 - leaf, -2 - leaf]]
+        if size == 1
+        else [[root + 1, root + 2], [-1 - leaf, -2 - leaf], [-3 - leaf, -4 - leaf]]
+        for size, root, leaf in zip(sizes, roots, first_leaf, strict=True)
+    ]
+    rectangles = np.concatenate(trees.rectangles)
+    return WindowSum(
+        shape=shape,
+        inset=0,
+        least_contrast=least_contrast,
+        rectangles=rectangles,
+        tilted=np.zeros(len(rectangles), dtype=np.bool_),
+        roots=roots,
+        features=np.arange(len(rectangles), dtype=np.int32),
+        thresholds=np.concatenate(trees.thresholds),
+        children=np.concatenate(children).astype(np.int32),
+        leaves=np.concatenate(trees.values),
+        offset=offset,
+        bounds=bounds,
+        restarts=np.zeros(len(trees), dtype=np.bool_),
+        skips=False,
+    )
+
 
 _FIRST_ROUND, _GROWTH = 30, 1.35  # trees of the first round, and of a sum over those before
 _EARLY = 150  # trees up to which more objects are kept, and scenes are searched in strides
@@ -33,7 +110,7 @@ _ENOUGH = 50  # windows of a search below which the scenes are used up
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """What :func:`train_sum` is told."""
+    """Settings of :func:`train_sum`."""
 
     window: tuple[int, int]
     channels: str
@@ -77,7 +154,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What one round did."""
+    """Numbers of one round."""
 
     n_trees: int
     n_background: int
@@ -87,7 +164,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class WindowTraining:
-    """How far a sum is: what :func:`train_sum` goes on from, and what it returns."""
+    """State of a training: :func:`train_sum` goes on from it, and returns it."""
 
     cascade: WindowSum
     rounds: list[Round]
@@ -160,9 +237,9 @@ def train_sum(
         windows.boosted.activation = boosting.evaluate_trees(trees, windows.boosted.rows)
         trees.extend(windows.boosted.boost(end - len(trees), options.rules, rng))
         kept = _KEPT_EARLY if end <= _EARLY else options.kept
-        bounds = rejecting.find_bounds(boosting.sum_partially(trees, held), kept)
+        bounds = find_bounds(boosting.sum_partially(trees, held), kept)
         shape = (pyramid.count_planes(options.channels), *options.window)
-        cascade = rejecting.build_sum(trees, shape, 0.0, bounds, options.least_contrast)
+        cascade = build_sum(trees, shape, 0.0, bounds, options.least_contrast)
         boosted = windows.boosted
         about = Round(len(trees), int(np.sum(~boosted.is_object)), boosted.log_loss(), pass_rate)
         done = WindowTraining(cascade, [*([] if done is None else done.rounds), about], found)
@@ -248,7 +325,7 @@ def _cut_objects(
 ) -> Pixels:
     """Varied windows of patches, with their planes."""
     if options.channels == "gray":
-        return variations.cut_windows(
+        return samples.cut_windows(
             patches, options.window, options.inset, n, options.variations, rng
         )
     # A pixel more on each side, so that shifted frames have neighbours.
@@ -260,7 +337,7 @@ def _cut_objects(
         options.inset.bottom - down,
         options.inset.right - across,
     )
-    frames = variations.cut_windows(
+    frames = samples.cut_windows(
         patches, (height + 2, width + 2), inset, n, options.variations, rng
     )
     return pyramid.compute_planes(frames, options.channels)[..., 1:-1, 1:-1]

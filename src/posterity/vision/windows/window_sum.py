@@ -50,7 +50,7 @@ class WindowSum:
 
     @property
     def n_head(self) -> int:
-        """How many trees are asked in every window: those before the first useful bound."""
+        """Number of trees that are asked in every window: those before the first useful bound."""
         bounded = np.flatnonzero(self.bounds > -np.inf)
         first = int(bounded[0]) + 1 if len(bounded) else len(self)
         return first if self.restarts.any() else min(len(self), max(first, HEAD))
@@ -188,7 +188,7 @@ def _split_columns(
 
 
 def _place_corners(split: NDArray[np.uint32], sums_shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """Where corners of the window in the upper left lie in the flattened integral images."""
+    """Find the corners of the window in the upper left in the flattened integral images."""
     _, _, lines, columns = sums_shape
     part, line, column = split
     return (part * np.uint32(lines) + line) * np.uint32(columns) + column

@@ -73,6 +73,7 @@ def test_the_search_ends_where_the_bound_is_flat(found):
     np.testing.assert_allclose(found.optimum.x[: found.m.size], found.m.ravel())
 
 
+@pytest.mark.full
 def test_several_starts_find_no_less_and_threads_change_nothing(found):
     _, Y = curve()
     two = fitted(Y, n_restarts=2)

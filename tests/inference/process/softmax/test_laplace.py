@@ -114,6 +114,7 @@ def differences(function, theta, step=1e-3):
     return np.array([slope(step * e) for e in np.eye(len(theta))])
 
 
+@pytest.mark.full(but=10)
 @each_kernel
 @with_and_without_offset
 def test_the_evidence_is_that_of_dense_algebra(kernel, offset, route):
@@ -124,6 +125,7 @@ def test_the_evidence_is_that_of_dense_algebra(kernel, offset, route):
     assert posterior.log_evidence == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.full(but=10)
 @each_kernel
 @with_and_without_offset
 def test_the_gradient_is_that_of_the_evidence(kernel, offset, route):
@@ -138,6 +140,7 @@ def test_the_gradient_is_that_of_the_evidence(kernel, offset, route):
     np.testing.assert_allclose(gradient, differences(value, kernel.theta), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.full(but=10)
 @each_kernel
 @with_and_without_offset
 def test_latent_functions_are_those_of_dense_algebra(kernel, offset, route):

@@ -102,6 +102,7 @@ def test_its_bound_is_that_of_dense_algebra():
     assert posterior.log_evidence == pytest.approx(log_p.sum() - divergence, abs=1e-3)
 
 
+@pytest.mark.full
 @for_each("variance", [1.0, 30.0])
 def test_it_is_nearer_to_the_exact_posterior_than_laplace(variance):
     X = np.array([[-1.0], [0.0], [0.3], [1.5]])

@@ -38,7 +38,7 @@ const ANSWERS = {
 
 const variance = (S) => (S === null ? 0 : S[0][0]);
 
-// Gamma components over nodes of the latent normal, widened as likelihoods/gamma.py widens them.
+// Gamma components over nodes of the latent normal, widened as those of the gamma likelihood.
 function gammaAnswer({ shape, end, step, nodes, most }, mean, v) {
   if (v === 0) return gammaOf(shape, shape * Math.exp(-mean));
   const reach = (sd) => 2 * (end + sd);
@@ -89,6 +89,27 @@ function treeAnswer({ columns, gates, experts, first, steepness, hard }) {
   };
 }
 
+// The form of a likelihood with another first parameter, from the form where that is one.
+const WITH_FIRST = {
+  normal: (form, s) => ({ ...form, noise: s }),
+  scale_mixture: (form, s) => ({ ...form, variances: form.variances.map((v) => s * s * v) }),
+  gamma: (form, s) => ({ ...form, shape: s }),
+};
+
+// A location by trees, and the first parameter of the likelihood by trees of its own.
+function boostedNumbers(form) {
+  const location = boostedSums(form.location);
+  const spread = form.spread && boostedSums(form.spread);
+  const { answer, shift, information, power, variance_factor } = form;
+  return (x) => {
+    const { sums, variance } = location(x);
+    const first = Math.exp(shift + (spread ? spread(x).sums[0] : 0));
+    const open = (variance_factor * variance) / (information * first ** power);
+    const own = WITH_FIRST[answer.kind](answer, first);
+    return ANSWERS[answer.kind](own)(sums, [[open]]);
+  };
+}
+
 const classesAt = (a) => (a.length === 1 ? twoClasses(a[0], 0, "none") : softmax(a));
 
 // Of distributions of a number their mixture, of class probabilities their mean.
@@ -98,13 +119,14 @@ function averaged(said, weights) {
 }
 
 // The prediction of the model for encoded inputs.
-function saying(model) {
+function predictorOf(model) {
   if (model.kind === "normal_forest") return normalForest(model);
   if (model.kind === "class_forest") return classForest(model);
+  if (model.kind === "boosted_numbers") return boostedNumbers(model);
   if (model.kind === "experts") return expertsAnswer(model);
   if (model.kind === "logistic_tree") return treeAnswer(model);
   if (model.kind === "mixture") {
-    const parts = model.of.map(saying);
+    const parts = model.of.map(predictorOf);
     return (x) => averaged(parts.map((part) => part(x)), model.weights);
   }
   if (model.kind === "steps" || model.kind === "boosted_trees") {
@@ -121,8 +143,8 @@ function saying(model) {
 }
 
 // From the values of inputs to {mean, sd, quantile} of a number, or to {probabilities}.
-function answering(data) {
-  const says = saying(data.model);
+function makePredictor(data) {
+  const says = predictorOf(data.model);
   return (values) => {
     const said = says(Float64Array.from(encoded(data.inputs, values)));
     if (data.task === "classification") return { probabilities: said };

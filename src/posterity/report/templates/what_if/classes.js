@@ -74,7 +74,7 @@ function rankedSoftmaxMean(mean, S, { basis, tiers, points }) {
   return sum.map((value) => value / (2 * half));
 }
 
-// Directions f_j with sum_j f_j f_j^T the covariance of contrasts, as softmax_mean.py has them.
+// Directions f_j with sum_j f_j f_j^T the covariance of contrasts, as those of the points.
 function contrasts(S, basis) {
   const J = basis[0].length;
   const A = Array.from({ length: J }, (_, i) =>

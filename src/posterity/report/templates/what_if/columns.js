@@ -1,4 +1,4 @@
-// Encoded inputs to the columns that weights belong to, as columns.py has it.
+// Encoded inputs to the columns that weights belong to.
 
 const COLUMNS = {
   identity: () => (x) => x,

@@ -1,4 +1,4 @@
-// Values of the inputs to encoded columns, as tables/parts.py has it. Missing is null.
+// Values of the inputs to encoded columns. Missing is null.
 
 const ENCODERS = {
   number(part, value) {

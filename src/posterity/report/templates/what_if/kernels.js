@@ -1,4 +1,4 @@
-// Kernels: k(x, z) of two rows, and k(x, x) of one, as kernel_tree.py has it.
+// Kernels: k(x, z) of two rows, and k(x, x) of one.
 
 const KERNELS = {
   rbf: ({ lengths }) => stationary(lengths, (r2) => Math.exp(-0.5 * r2)),

@@ -1,4 +1,6 @@
-// Columns to mean and covariance of latent values, as latents.py and processes.py have it.
+// Columns to mean and covariance of latent values. Of a process, with k the covariances of a query
+// with the rows, v = L^-1 (s k): the rows lower the prior variance by |v|^2, and a second triangle,
+// where there is one, gives |L2^-1 v|^2 or |U v|^2 of it back.
 
 const LATENTS = {
   weights({ coef, offset, posterior }) {

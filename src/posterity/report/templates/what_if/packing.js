@@ -1,4 +1,4 @@
-// Decode arrays that packing.py encoded as text.
+// Decode arrays that were encoded as text.
 
 const TYPES = { u8: Uint8Array, u16: Uint16Array, f32: Float32Array, f64: Float64Array };
 

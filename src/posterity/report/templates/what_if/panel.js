@@ -29,7 +29,7 @@ function sayClass(data, { probabilities }) {
 }
 
 function mounted(mount, data) {
-  const answer = answering(data);
+  const answer = makePredictor(data);
   const isNumber = data.task === "regression";
   const form = made("div", { class: "inputs", role: "group", "aria-label": "Inputs" }, mount);
   const result = made("div", { class: "answer" }, mount);

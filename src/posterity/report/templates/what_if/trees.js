@@ -1,4 +1,4 @@
-// Forests, boosted steps and boosted trees, as trees.py has it.
+// Forests, boosted steps and boosted trees.
 
 // Whether a row goes to the first side; a missing value is larger than all others, or, where the
 // place is -1 - column, smaller.
@@ -89,26 +89,36 @@ function steps({ offset, tests, which, thresholds, values }) {
     });
 }
 
-// Oblivious trees: the answers to the tests of a tree are the bits of its leaf.
-function boostedTrees(model) {
-  const { offset, tests, members, sharpness } = model;
+// Oblivious trees: the answers to the tests of a tree are the bits of its leaf. Returns the sums,
+// and what leaf values leave open of them.
+function boostedSums(model) {
+  const { offset, tests, members } = model;
   const packed = [model.depths, model.which, model.thresholds, model.values, model.variances];
   const [depth, test, threshold, value, open] = packed.map(unpacked);
   const C = offset.length;
   return (x) => {
-    const sum = offset.map(() => 0);
+    const sums = offset.slice();
     let [variance, node, first] = [0, 0, 0];
     for (const levels of depth) {
       let leaf = first;
       for (let d = 0; d < levels; d++, node++) {
         if (!isFirst(x, tests[test[node]], threshold[node])) leaf += 2 ** d;
       }
-      for (let c = 0; c < C; c++) sum[c] += value[leaf * C + c] / members;
+      for (let c = 0; c < C; c++) sums[c] += value[leaf * C + c] / members;
       variance += open[leaf] / members;
       first += 2 ** levels;
     }
-    const width = sharpness * sharpness * model.variance_factor * variance;
+    return { sums, variance };
+  };
+}
+
+function boostedTrees(model) {
+  const at = boostedSums(model);
+  const { sharpness, variance_factor } = model;
+  return (x) => {
+    const { sums, variance } = at(x);
+    const width = sharpness * sharpness * variance_factor * variance;
     const scale = sharpness / Math.sqrt(1 + (Math.PI / 8) * width);
-    return sum.map((value, c) => scale * (value + offset[c]));
+    return sums.map((value) => scale * value);
   };
 }

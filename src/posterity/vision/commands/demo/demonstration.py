@@ -1,9 +1,11 @@
-"""What a system shows in the demo."""
+"""A picture of a system at work, with words for the page of the demo."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -33,3 +35,10 @@ class Demonstration:
     figure: "Figure"
     caption: str
     command: tuple[str, ...] = ()
+
+
+def hide_axes(axes: "Iterable[Axes]") -> None:
+    """Leave only the pictures of axes, without ticks and frames."""
+    for ax in axes:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)

@@ -3,14 +3,34 @@
 import io
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from posterity import files, progress, report
 from posterity.cli import outputs
 from posterity.cli.voice import OutputPrinter, command_name
-from posterity.vision.commands import detectors
+from posterity.vision.commands import models
+from posterity.vision.commands.demo import (
+    detectors,
+    patches,
+    people,
+    pixels,
+)
 from posterity.vision.commands.demo.demonstration import Demonstration
-from posterity.vision.commands.demo.systems import SYSTEMS
+from posterity.vision.commands.training_requests import DemoRequest
+
+SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
+    detectors.show_discs,
+    detectors.show_walkers,
+    patches.show_faces,
+    people.show_bodies,
+    people.show_silhouettes,
+    people.show_walk,
+    pixels.show_landscapes,
+    pixels.show_streets,
+    detectors.show_ball,
+)
+"""The systems, in the order of the page."""
 
 _TITLE = "Vision systems on generated data"
 _LEAD = (
@@ -19,11 +39,12 @@ _LEAD = (
 )
 
 
-def run(out: str, voice: OutputPrinter, *, force: bool) -> None:
+def run(request: DemoRequest, printer: OutputPrinter) -> None:
     """Write a folder with a page, its pictures, and files to try commands on."""
-    detectors.require_pillow()
-    outputs.check_output_folder(out, force=force, why="the demo writes several files")
-    folder = Path(out)
+    models.require_pillow()
+    why = "the demo writes several files"
+    outputs.check_output_folder(request.out, force=request.force, why=why)
+    folder = Path(request.out)
     folder.mkdir(parents=True, exist_ok=True)
     sections, records = [], []
     for show in progress.track(
@@ -36,14 +57,14 @@ def run(out: str, voice: OutputPrinter, *, force: bool) -> None:
             file.write(section.picture)
         sections.append(section)
         seconds = time.perf_counter() - began
-        voice.say(f"{shown.title}: {shown.caption} ({seconds:.0f} s)")
+        printer.say(f"{shown.title}: {shown.caption} ({seconds:.0f} s)")
         records.append(
             {"name": shown.name, "title": shown.title, "caption": shown.caption, "seconds": seconds}
         )
     place = folder / "report.html"
     report.PicturePage(_TITLE, _LEAD, tuple(sections)).write(place)
-    voice.say(f"Page of pictures written to {place}.")
-    voice.give({"report": str(place), "systems": records})
+    printer.say(f"Page of pictures written to {place}.")
+    printer.give({"report": str(place), "systems": records})
 
 
 def _make_section(shown: Demonstration) -> report.PictureSection:
