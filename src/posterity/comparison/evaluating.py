@@ -69,7 +69,7 @@ def evaluate(
         n_bytes=trial.saved_size(model),
         log_evidence=trial.comparable_evidence(model.estimator_),
     )
-    called = type(model.estimator_).__name__ if name is None else name
+    called = type(tables.strip_exposure(model.estimator_)).__name__ if name is None else name
     code = " ".join(repr(model.estimator).split())
     result = measuring.score_predictions(called, code, held_out, costs, baseline=False)
     return replace(result, two_classes=flags.score_two_classes(held_out, asked))
