@@ -83,7 +83,7 @@ HARMLESS = {"norm", "vector_norm", "multi_dot", "block_diag", "diagonal"}
 HARMLESS |= {"LinAlgError", "LinAlgWarning"}
 # Classes with one subclass, and why they are two.
 EXTENDED_ONCE = {
-    "posterity.likelihoods.coupled.Coupled": "users write further coupled likelihoods",
+    "posterity.likelihoods.base.Coupled": "users write further coupled likelihoods",
     "posterity.inference.posterior.Posterior": "a protocol, and one that asks more",
     "posterity.trees.families.columns.Columns": "forests compile columns that have no levels",
     "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",
@@ -333,7 +333,7 @@ def test_house_rules_hold():
 BAD = [
     (imports_upwards, "likelihoods/normal.py", "from posterity import inference"),
     (imports_upwards, "likelihoods/normal.py", "from posterity import linalg, priors"),
-    (imports_upwards, "likelihoods/normal.py", "import posterity.linear.least_squares as r"),
+    (imports_upwards, "likelihoods/normal.py", "import posterity.linear.regressors as r"),
     (imports_upwards, "likelihoods/normal.py", "from posterity.kernels import base"),
     (imports_upwards, "likelihoods/normal.py", "from .. import priors"),
     (imports_upwards, "likelihoods/normal.py", "from ..inference import laplace"),

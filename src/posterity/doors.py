@@ -25,7 +25,7 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
     >>> from posterity import doors
     >>> names, find, _ = doors.open_door("posterity.linear")
     >>> names[0], find("RidgeRegression").__module__
-    ('BayesianLinearRegression', 'posterity.linear.ridge')
+    ('BayesianLinearRegression', 'posterity.linear.regressors')
     """
     stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
     homes = {

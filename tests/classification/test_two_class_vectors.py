@@ -10,7 +10,7 @@ from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
-from posterity.inference.weights.variational_climb import ClimbStart
+from posterity.inference.weights.variational import ClimbStart
 from posterity.sparse.precisions import CauchyTails
 from posterity.sparse.vector_prices import price_columns
 

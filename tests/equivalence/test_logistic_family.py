@@ -121,7 +121,7 @@ def test_dual_maximum_likelihood_is_primal_with_more_columns_than_rows():
         np.testing.assert_allclose(p, y.mean(axis=0), atol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore::posterity.classification.SeparationWarning")
+@pytest.mark.filterwarnings("ignore::posterity.linear.SeparationWarning")
 @for_each(("n", "m"), [(40, 4), (8, 20)])
 def test_primal_and_dual_agree_on_what_is_separable(n, m):
     X, a, _, _ = data(n, m)

@@ -3,23 +3,25 @@
 import functools
 import importlib
 import inspect
+import itertools
 import pkgutil
 
 import numpy as np
 import pytest
 
 import posterity as pt
-from posterity import inference, kernels, likelihoods
+from posterity import inference, kernels, likelihoods, process, sparse
 from posterity.inference import posterior as protocol
 from posterity.inference.averaging import PosteriorMixture
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.process import (
     CondensedPosterior,
     ProcessPosterior,
     SeparateOutputs,
     condition_on_points,
 )
+from posterity.process.latent_fit import LatentFit
+from posterity.sparse.vector_fit import VectorFit
 
 N = 30
 rng = np.random.default_rng(3)
@@ -236,9 +238,12 @@ def test_bayes_rule_leads_from_the_prior_to_the_posterior(name):
 
 
 def classes_with_latent():
-    """Every class of inference that answers ``latent``."""
+    """Every class of inference, and of engines of families, that answers ``latent``."""
     found = set()
-    for module in pkgutil.walk_packages(inference.__path__, inference.__name__ + "."):
+    walks = (
+        pkgutil.walk_packages(e.__path__, e.__name__ + ".") for e in (inference, process, sparse)
+    )
+    for module in itertools.chain.from_iterable(walks):
         members = inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
         found |= {c for _, c in members if hasattr(c, "latent") and c.__module__ == module.name}
     return found - {protocol.Posterior, protocol.WeightedPosterior}
@@ -251,7 +256,8 @@ def test_every_class_that_answers_latent_is_held_here():
     made |= {base for kind in made for base in kind.__mro__}
     # Decoders of latent points and a page's copy of a process answer row by row only.
     rest = {c for c in classes_with_latent() - made if not c.__module__.count("gplvm")}
-    assert rest == {CondensedPosterior}
+    # The records of a fit ask their posterior.
+    assert rest == {CondensedPosterior, LatentFit, VectorFit}
 
 
 def test_variances_that_outputs_share_are_not_copied():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import optimize
-from posterity.inference import restarts
+from posterity.inference import minima
 
 
 def rosenbrock(x):
@@ -22,15 +22,13 @@ def wells(x):
 def test_the_deepest_valley_is_kept_whatever_the_order():
     starts = [np.ones(1), -np.ones(1)]
     for order in (starts, starts[::-1]):
-        best, ends = restarts.minimise_with_restarts(wells, order, max_iter=100, n_jobs=2)
+        best, ends = minima.minimise_with_restarts(wells, order, max_iter=100, n_jobs=2)
         assert best.x[0] < 0.0
         assert sorted(end.x[0] > 0.0 for end in ends) == [False, True]
 
 
 def test_the_best_search_goes_on_to_the_bottom():
-    best, (end,) = restarts.minimise_with_restarts(
-        rosenbrock, [np.array([-1.2, 1.0])], max_iter=500
-    )
+    best, (end,) = minima.minimise_with_restarts(rosenbrock, [np.array([-1.2, 1.0])], max_iter=500)
     assert best.value < end.value
     assert best.n_iter > end.n_iter
     np.testing.assert_allclose(best.x, 1.0, atol=1e-2)
@@ -38,7 +36,7 @@ def test_the_best_search_goes_on_to_the_bottom():
 
 def test_a_search_that_is_cut_short_is_not_continued_and_says_so():
     with pytest.warns(optimize.ConvergenceWarning, match="2 L-BFGS iterations were not enough"):
-        best, (end,) = restarts.minimise_with_restarts(
+        best, (end,) = minima.minimise_with_restarts(
             rosenbrock, [np.array([-1.2, 1.0])], max_iter=2
         )
     assert best is end

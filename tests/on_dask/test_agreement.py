@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 
 import posterity
 from posterity import features, likelihoods
-from posterity.inference.weights import sampled_mode
+from posterity.inference.weights import few_hessians
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -220,7 +220,7 @@ def test_several_targets(here):
 
 def test_dear_fits_agree(here, monkeypatch):
     """Where a Hessian is dear a sample of the rows goes first, in memory and on Dask."""
-    monkeypatch.setattr(sampled_mode, "_DEAR", 1e6)
+    monkeypatch.setattr(few_hessians, "_EXPENSIVE", 1e6)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12_000, 12))
     y = (X[:, :3].sum(axis=1) + rng.logistic(size=len(X)) > 0.0).astype(int)

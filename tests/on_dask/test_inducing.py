@@ -10,8 +10,7 @@ import pytest
 import posterity
 from posterity import GaussianProcessRegressor, designs, kernels, likelihoods
 from posterity.designs import dask_graph
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.process import PartitionedTraining, normal_process
 from posterity.process.inducing import bound
 from posterity.process.inducing import partitions as inducing_partitions

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from posterity import BayesianLinearRegression, DualLinearRegression, features
+from posterity import BayesianLinearRegression, DualLinearRegression, features, kernels
 
 
 def data(n=30, seed=0):
@@ -34,6 +34,21 @@ def test_features_come_before_the_kernel():
     composed = DualLinearRegression(features=features.Polynomial(2), standardize=False).fit(X, y)
     np.testing.assert_allclose(composed.predict(X), direct.predict(X), rtol=1e-8)
     assert composed.coef_.shape == (2,)
+
+
+@pytest.mark.parametrize("prior", ["normal", "flat"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_linear_kernel_answers_as_a_kernel_of_its_values(prior, fit_intercept):
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.normal(2.0, 3.0, 40), rng.normal(size=40), np.full(40, 5.0)])
+    y, w, new = X @ [1.0, -1.0, 0.2] + rng.normal(size=40), rng.integers(0, 4, 40), X[:5] + 1.0
+    given = {"prior": prior, "fit_intercept": fit_intercept}
+    few = DualLinearRegression(kernels.Linear((0.5, 2.0, 1.0)), **given).fit(X, y, w)
+    many = DualLinearRegression(lambda A, B: (A * [0.5, 2.0, 1.0]) @ B.T, **given).fit(X, y, w)
+    assert few.dual_coef_.shape == (40,)
+    np.testing.assert_allclose(few.dual_coef_, many.dual_coef_, rtol=1e-7, atol=1e-9)
+    found, expected = (model.predict(new, return_std=True) for model in (few, many))
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
 def test_a_new_fit_leaves_nothing_of_the_old_one():

@@ -14,7 +14,7 @@ from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, arrays, distributions, kernels, likelihoods
 from posterity.inference import search as evidence_search
-from posterity.models import search_report
+from posterity.models import fitted
 
 SMALL = Path(__file__).parents[3] / "shared" / "data" / "small"
 KERNEL = (1.5 * kernels.RBF([0.9, 2.0])).fixed()
@@ -344,10 +344,10 @@ def test_a_straight_line_needs_its_input(seed):
 def test_an_input_whose_range_holds_whole_periods_makes_a_difference(period):
     X = np.linspace(0.0, 1.0, 9)[:, None]
     assert (
-        search_report.find_irrelevant_columns(kernels.Periodic(period, length_scale=1.0), X, 1.0)
+        fitted.find_irrelevant_columns(kernels.Periodic(period, length_scale=1.0), X, 1.0)
         == []
     )
-    assert search_report.find_irrelevant_columns(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [
+    assert fitted.find_irrelevant_columns(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [
         0
     ]
 

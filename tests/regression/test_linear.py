@@ -5,8 +5,12 @@ from support.for_each import for_each
 
 from posterity import LinearRegression
 from posterity.designs import Statistics
-from posterity.inference.conjugate.flat import FlatFit, refine_least_squares
-from posterity.inference.conjugate.linear import LinearProblem, reduce_statistics
+from posterity.inference.conjugate.linear import (
+    FlatFit,
+    LinearProblem,
+    reduce_statistics,
+    refine_least_squares,
+)
 
 
 def data(n, m, seed=0):

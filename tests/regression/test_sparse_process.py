@@ -8,8 +8,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import GaussianProcessRegressor, kernels
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.process.inducing import bound
 
 KERNEL = (2.0 * kernels.RBF([0.6, 1.5])).fixed()

@@ -13,7 +13,7 @@ from posterity import arrays, distributions, linalg, linear
 from posterity.arrays import Array
 from posterity.displays import grid
 from posterity.displays.style import COLORS, axes_or_new
-from posterity.linear.linear_model import LinearModel
+from posterity.linear.statistics_model import LinearModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ import numpy as np
 
 from posterity import linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.inference.posterior import LatentJoint, LatentMarginals, mix_joints, mix_marginals
 from posterity.inference.search import Objective, climb_evidence
 from posterity.linalg.axes import orient_rows
 
@@ -292,17 +292,11 @@ class PosteriorMixture:
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return mean and variance of the latent values at each row of X."""
-        return self.combine_marginals([part.latent(X) for part in self.parts])
+        return mix_marginals([part.latent(X) for part in self.parts], self.weights)
 
     def joint(self, X: Any) -> LatentJoint:
         """Return mean and covariance of each latent function over all rows of X."""
-        found = [part.joint(X) for part in self.parts]
-        mean = self._average([f.mean for f in found])
-        d = [(f.mean - mean).T for f in found]
-        spread = [
-            f.covariance + a[:, :, None] * a[:, None, :] for f, a in zip(found, d, strict=True)
-        ]
-        return LatentJoint(mean, self._average(spread))
+        return mix_joints([part.joint(X) for part in self.parts], self.weights)
 
     def before_rows(self) -> PosteriorMixture:
         """Return the priors, with the hyperparameters and weights of the fit."""
@@ -312,17 +306,7 @@ class PosteriorMixture:
 
     def leave_one_out(self) -> LatentMarginals:
         """Return mean and variance of each target given all others, weights kept."""
-        return self.combine_marginals([part.leave_one_out() for part in self.parts])
-
-    def combine_marginals(self, found: Sequence[LatentMarginals]) -> LatentMarginals:
-        """Return mean and covariance of a mixture of normals, one for each part."""
-        mean = self._average([f.mean for f in found])
-        d = [f.mean - mean for f in found]
-        if all(f.coupling is None for f in found):
-            spread = [f.variance + a * a for f, a in zip(found, d, strict=True)]
-            return LatentMarginals(mean, self._average(spread))
-        S = [f.covariance + a[:, :, None] * a[:, None, :] for f, a in zip(found, d, strict=True)]
-        return LatentMarginals.from_covariance(mean, self._average(S))
+        return mix_marginals([part.leave_one_out() for part in self.parts], self.weights)
 
     def _average(self, values: Sequence[Any]) -> Any:
         return sum(float(w) * value for w, value in zip(self.weights, values, strict=True))
@@ -344,3 +328,28 @@ def transform_parts(posterior: Any, transform: Callable[[Any], Any]) -> Any:
         return transform(posterior)
     parts = tuple(map(transform, posterior.parts))
     return replace(posterior, best=transform(posterior.best), parts=parts)
+
+
+HYPERPARAMETERS = ("average", "maximise")
+
+
+def check_hyperparameters(hyperparameters: str) -> bool:
+    """Return whether predictions average over hyperparameters; refuse an unknown choice.
+
+    Examples
+    --------
+    >>> check_hyperparameters("average"), check_hyperparameters("maximise")
+    (True, False)
+    """
+    if hyperparameters not in HYPERPARAMETERS:
+        raise ValueError(f"hyperparameters={hyperparameters!r} must be 'average' or 'maximise'.")
+    return hyperparameters == "average"
+
+
+def can_average(likelihood: Any) -> bool:
+    """Return whether predictions under a likelihood can be averaged over hyperparameters.
+
+    Counts are left out: predictions of a log rate that is normal cannot be joined, and a normal
+    with the moments of several makes rates too large. So are ratings.
+    """
+    return bool(likelihood.joins_predictions)

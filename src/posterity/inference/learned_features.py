@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity import features, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import restarts
+from posterity.inference import minima
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,8 @@ class LearnedFeatureProblem:
     def split(self, x: Array) -> tuple[Array, Array]:
         """theta (P,), and the weights (M, C) with the offsets as a last row where there are any."""
         P = len(self.units.theta_)
-        C = self.likelihood.n_latents if isinstance(self.likelihood, likelihoods.Coupled) else 1
         given = self.mean + self.spread * x
-        return given[:P], given[P:].reshape(-1, C)
+        return given[:P], given[P:].reshape(-1, self.likelihood.n_latents)
 
     def join(self, theta: Array, W: Array) -> Array:
         """The flat array that ``split`` takes apart."""
@@ -118,7 +117,7 @@ class LearnedFeatureProblem:
 
 def reshape_latents(likelihood: likelihoods.Likelihood | likelihoods.Coupled, A: Array) -> Array:
     """Latent values (N, C) in the shape that the likelihood takes: (N,) where C is one."""
-    return A if isinstance(likelihood, likelihoods.Coupled) else A[:, 0]
+    return A if likelihood.is_coupled else A[:, 0]
 
 
 def fit_learned_features(
@@ -172,11 +171,11 @@ def fit_learned_features(
     )
     starts = [problem.draw_start(rng) for _ in range(1 + units.n_restarts)]
     with linalg.threads.limit_threads(len(y)):
-        best, ends = restarts.minimise_with_restarts(
+        best, ends = minima.minimise_with_restarts(
             problem, starts, max_iter=max_iter, n_jobs=n_jobs
         )
     theta, W = problem.split(best.x)
-    M, coupled = units.n_units, isinstance(likelihood, likelihoods.Coupled)
+    M, coupled = units.n_units, likelihood.is_coupled
     offset = W[M] if fit_intercept else np.zeros(W.shape[1])
     return LearnedFit(
         units.with_theta(theta),

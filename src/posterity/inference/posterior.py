@@ -7,6 +7,7 @@ variances say it all, and no array of C x C blocks is made unless it is asked fo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -106,3 +107,26 @@ def concatenate_rows(parts: list[LatentMarginals]) -> LatentMarginals:
     if couplings:
         return LatentMarginals.from_covariance(mean, xp.concat(couplings))
     return LatentMarginals(mean, xp.concat([part.variance for part in parts]))
+
+
+def mix_marginals(found: Sequence[LatentMarginals], weights: Array) -> LatentMarginals:
+    """Return mean and covariance of a mixture of normals at each row; weights add up to one."""
+    mean = _add_weighted([f.mean for f in found], weights)
+    d = [f.mean - mean for f in found]
+    if all(f.coupling is None for f in found):
+        spread = [f.variance + a * a for f, a in zip(found, d, strict=True)]
+        return LatentMarginals(mean, _add_weighted(spread, weights))
+    S = [f.covariance + a[:, :, None] * a[:, None, :] for f, a in zip(found, d, strict=True)]
+    return LatentMarginals.from_covariance(mean, _add_weighted(S, weights))
+
+
+def mix_joints(found: Sequence[LatentJoint], weights: Array) -> LatentJoint:
+    """Return mean and covariance of each function of a mixture, over all rows together."""
+    mean = _add_weighted([f.mean for f in found], weights)
+    d = [(f.mean - mean).T for f in found]
+    spread = [f.covariance + a[:, :, None] * a[:, None, :] for f, a in zip(found, d, strict=True)]
+    return LatentJoint(mean, _add_weighted(spread, weights))
+
+
+def _add_weighted(values: Sequence[Any], weights: Array) -> Any:
+    return sum(float(w) * value for w, value in zip(weights, values, strict=True))

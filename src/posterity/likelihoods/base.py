@@ -1,10 +1,10 @@
-"""A likelihood is p(y | a): how a latent value becomes an observation.
+"""What every likelihood answers, of one latent value or of several at once.
 
 ``log_prob`` and its derivatives in a are all that Newton's method, Laplace's approximation and
 boosting ask for; ``predict`` is what is left when the uncertainty about a has been integrated out.
 Everything is elementwise: one y for one a, with broadcasting. No likelihood knows where a came
 from. Where one observation depends on several latent values at once, as in one of C classes, it is
-a :class:`~posterity.likelihoods.coupled.Coupled` likelihood.
+a :class:`~posterity.likelihoods.Coupled` likelihood.
 
 The contract test holds ``predict`` of every likelihood against :mod:`posterity.quadrature`.
 """
@@ -40,6 +40,16 @@ class LearnableParameters:
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
     _learnable: ClassVar[tuple[str, ...]] = ()
+    is_coupled: ClassVar[bool] = False  # its latent values have an axis of their own
+    describes_classes: ClassVar[bool] = False  # which weights can separate
+    log_concave: ClassVar[bool] = True
+    depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
+    is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
+
+    @property
+    def n_latents(self) -> int:
+        """The number of latent values of an observation."""
+        return 1
 
     @property
     def names(self) -> list[str]:
@@ -156,9 +166,6 @@ class Likelihood(LearnableParameters, abc.ABC):
     A subclass is a frozen dataclass of the parameters that do not depend on a, compared by value.
     """
 
-    log_concave: ClassVar[bool] = True
-    depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
-    is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
     joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
@@ -306,3 +313,75 @@ class Averaged(Likelihood):
     def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
         """The average of ``d3``: twice the derivative of the average ``d1`` in the variance."""
         return quadrature.expect_hermite(lambda a: self.d3(y, a), mean, variance)
+
+
+class Coupled(LearnableParameters, abc.ABC):
+    """p(y_n | a_n) of latent vectors a_n of C values, the last axis of ``a``.
+
+    Minus the Hessian of each row is diag(u) - u u^T for a vector u of positive numbers that sum to
+    one: engines use that structure, and never hold it as a matrix where they need not.
+    """
+
+    is_coupled = True
+    describes_classes = True
+
+    @property
+    @abc.abstractmethod
+    def n_latents(self) -> int:
+        """The number C of latent values of a row."""
+
+    @abc.abstractmethod
+    def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """log p(y | a), (...,) for a of shape (..., C)."""
+
+    @abc.abstractmethod
+    def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Gradient of ``log_prob`` in a, (..., C)."""
+
+    def value_and_slope(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
+        """``log_prob`` and ``d1``, which may share their work."""
+        return self.log_prob(y, a), self.d1(y, a)
+
+    @abc.abstractmethod
+    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """u, (..., C), with minus the Hessian equal to diag(u) - u u^T."""
+
+    @abc.abstractmethod
+    def curvature_pullback(self, y: ArrayLike, a: ArrayLike, S: Array) -> Array:
+        """Gradient in a, (..., C), of tr(S (diag(u) - u u^T)), for symmetric S (..., C, C)."""
+
+    @abc.abstractmethod
+    def expected_value_and_slope(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """``log_prob`` (n,) and ``d1`` (n, C) averaged over normal latent values, and a curvature.
+
+        The curvature is w (n,) and u (n, C), of sum one, such that w (diag(u) - u u^T) has the
+        trace of minus the average Hessian.
+        """
+
+    @abc.abstractmethod
+    def expected_derivatives(
+        self, y: ArrayLike, mean: Array, covariance: Array
+    ) -> tuple[Array, Array, Array]:
+        """Averages of ``log_prob`` (n,), ``d1`` (n, C) and minus the Hessian (n, C, C)."""
+
+    @abc.abstractmethod
+    def predict(self, mean: ArrayLike, covariance: ArrayLike) -> distributions.Discrete:
+        """The distribution of y when a is normal, of mean (..., C), covariance (..., C, C)."""
+
+    @abc.abstractmethod
+    def fit_constant(self, y: Array, weights: Array) -> tuple[Array, Array]:
+        """The latent values (C,) that fit all rows best, and one row's worth of variance (C,).
+
+        Independent normals of that variance carry the information of one row about each
+        difference of latent values.
+        """
+
+    def check(self, y: Array) -> None:
+        """Raise, in a sentence that names the row, where y cannot be observed."""
+
+    def sample(self, a: ArrayLike, *, rng: np.random.Generator) -> Array:
+        """One observation for each latent vector."""
+        A = np.asarray(a, dtype=np.float64)
+        return self.predict(A, np.zeros((*A.shape, A.shape[-1]))).sample(rng=rng)

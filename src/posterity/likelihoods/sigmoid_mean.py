@@ -7,17 +7,22 @@ applies. Either is asked only for values that are not small: sigmoid(a) = exp(a)
 exp(a) moves the mean of the normal by its variance.
 """
 
-import numpy as np
-from scipy.special import erfcx, log_expit, ndtr
+from __future__ import annotations
 
-from posterity import quadrature
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
 from posterity.arrays import Array
 from posterity.linalg import eigen
 
 AVERAGINGS = ("exact", "approximate", "none")
 
-_NARROW, _WIDE = 2.0, 16.0  # the variances from which more nodes are needed, and roles change
-_HERMITE_REACH = 4.0  # variances up to which the log of the sigmoid is close to a polynomial
+_TINY = 0.01  # the variance up to which six nodes are exact to 1e-13
 _BLOCK_VALUES = 1 << 14  # rows times nodes at once, which stay in cache and in memory already had
 _LARGEST_EXPONENT = 700.0
 _SQRT_2PI = float(np.sqrt(2.0 * np.pi))
@@ -30,6 +35,12 @@ def _trapezoid_rule(step: float, end: float) -> tuple[Array, Array]:
     return t[:, None], w / np.sum(w)
 
 
+def _hermite_rule(n: int) -> tuple[Array, Array]:
+    """Nodes, as a column, and weights of Gauss's rule for a standard normal."""
+    t, w = np.polynomial.hermite_e.hermegauss(n)
+    return t[:, None], w / np.sum(w)
+
+
 def _logistic_rule(n: int) -> tuple[Array, Array]:
     """Nodes and weights, as columns, of Gauss's rule for the standard logistic density."""
     k = np.arange(1.0, n)
@@ -37,8 +48,6 @@ def _logistic_rule(n: int) -> tuple[Array, Array]:
     return nodes[:, None], weights[:, None]
 
 
-_NARROW_RULE = _trapezoid_rule(0.35, 8.75)
-_MIDDLE_RULE = _trapezoid_rule(0.125, 8.5)
 _LOGISTIC_NODES, _LOGISTIC_WEIGHTS = _logistic_rule(48)
 
 
@@ -84,13 +93,23 @@ def mean_derivatives(mean: Array, variance: Array) -> tuple[Array, Array, Array]
 
 
 def _mean_log(mean: Array, variance: Array) -> Array:
-    """Mean of log sigmoid(a), to 1e-9: -log sigmoid(a) is the mean of max(b - a, 0), b logistic."""
-    narrow = quadrature.expect_hermite(log_expit, mean, np.minimum(variance, _HERMITE_REACH))
-    sd = np.sqrt(np.maximum(variance, _HERMITE_REACH))
-    t = (_LOGISTIC_NODES.reshape(-1, *(1,) * narrow.ndim) - mean) / sd
+    """Mean of log sigmoid(a), to 1e-9."""
+    m, v = np.broadcast_arrays(mean, variance)
+    return _evaluate_by_width(m.ravel(), v.ravel(), _MEAN_LOG_RULES)[0].reshape(m.shape)
+
+
+def _mean_log_over_normal(t: Array, w: Array, m: Array, v: Array) -> Array:
+    """Mean of log sigmoid(a) by a rule for the standard normal."""
+    a = m + np.sqrt(v) * t
+    return w @ (np.minimum(a, 0.0) - np.log1p(np.exp(-np.abs(a))))
+
+
+def _mean_log_of_wide(m: Array, v: Array) -> Array:
+    """Minus the mean of max(b - a, 0) over b logistic, which is -log sigmoid(a) for a given a."""
+    sd = np.sqrt(v)
+    t = (_LOGISTIC_NODES - m) / sd
     beyond = t * ndtr(t) + np.exp(-0.5 * t**2) / _SQRT_2PI
-    wide = -sd * np.tensordot(_LOGISTIC_WEIGHTS[:, 0], beyond, axes=1)
-    return np.where(variance <= _HERMITE_REACH, narrow, wide)
+    return -sd * (_LOGISTIC_WEIGHTS[:, 0] @ beyond)
 
 
 def _log_mean_negative(mean: Array, variance: Array) -> tuple[Array, Array, Array]:
@@ -99,39 +118,25 @@ def _log_mean_negative(mean: Array, variance: Array) -> tuple[Array, Array, Arra
         raise ValueError(f"A variance must not be negative or NaN; got {np.min(variance)}.")
     m, v = np.broadcast_arrays(mean, variance)
     in_tail = m <= -0.5 * v
-    log_G, s, k = _evaluate_in_blocks(np.where(in_tail, -(m + v), m).ravel(), v.ravel()).reshape(
-        3, *m.shape
-    )
+    log_G, s, k = _evaluate_by_width(
+        np.where(in_tail, -(m + v), m).ravel(), v.ravel(), _MEAN_RULES
+    ).reshape(3, *m.shape)
     return np.where(in_tail, m + 0.5 * v, 0.0) + log_G, np.where(in_tail, 1.0 - s, s), k
 
 
-def _evaluate_in_blocks(m: Array, v: Array) -> Array:
-    """Log of the mean of the sigmoid and its derivatives, (3, n), for means above -v / 2."""
-    result = np.empty((3, m.size))
-    narrow, wide = v <= _NARROW, v > _WIDE
-    for which, rule, nodes in (
-        (narrow, _integrate_narrow, _NARROW_RULE[0]),
-        (~(narrow | wide), _integrate_middle, _MIDDLE_RULE[0]),
-        (wide, _integrate_wide, _LOGISTIC_NODES),
-    ):
-        rows, size = np.flatnonzero(which), _BLOCK_VALUES // nodes.size
+def _evaluate_by_width(m: Array, v: Array, rules: Sequence[_Rule]) -> Array:
+    """Evaluate every element by the first rule whose largest variance it does not exceed."""
+    result, narrower = np.empty((rules[0].n_results, m.size)), -np.inf
+    for rule in rules:
+        rows = np.flatnonzero((v > narrower) & (v <= rule.largest_variance))
+        size, narrower = _BLOCK_VALUES // rule.n_nodes, rule.largest_variance
         for start in range(0, rows.size, size):
             block = rows[start : start + size]
-            result[:, block] = rule(m[block], v[block])
+            result[:, block] = rule.integrate(m[block], v[block])
     return result
 
 
-def _integrate_narrow(m: Array, v: Array) -> tuple[Array, Array, Array]:
-    """Integrate by the trapezoid rule over the normal."""
-    return _integrate_over_normal(m, v, *_NARROW_RULE)
-
-
-def _integrate_middle(m: Array, v: Array) -> tuple[Array, Array, Array]:
-    """Integrate by the trapezoid rule over the normal, with a smaller step."""
-    return _integrate_over_normal(m, v, *_MIDDLE_RULE)
-
-
-def _integrate_over_normal(m: Array, v: Array, t: Array, w: Array) -> tuple[Array, Array, Array]:
+def _integrate_over_normal(t: Array, w: Array, m: Array, v: Array) -> tuple[Array, Array, Array]:
     """Integrate by a rule for the standard normal, by one exponential a node."""
     a = m + np.sqrt(v) * t
     e = np.exp(-np.abs(a))
@@ -158,3 +163,33 @@ def _integrate_wide(m: Array, v: Array) -> tuple[Array, Array, Array]:
     weighted = _LOGISTIC_WEIGHTS * density / (_SQRT_2PI * np.sqrt(v) * G)
     s = np.sum(weighted, axis=0)
     return np.log(G) - log_scale, s, -np.sum(weighted * (m - b), axis=0) / v - s**2
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """An integral over a ~ N(m, v), for variances up to the largest that it is exact for."""
+
+    largest_variance: float
+    n_nodes: int
+    integrate: Callable[[Array, Array], Any]
+    n_results: int = 1
+
+    @classmethod
+    def over_normal(
+        cls, largest_variance: float, terms: Any, rule: tuple[Array, Array], n: int
+    ) -> _Rule:
+        """Return the integral of terms by nodes and weights for a standard normal."""
+        return cls(largest_variance, rule[0].size, partial(terms, *rule), n)
+
+
+_MEAN_RULES = (
+    _Rule.over_normal(_TINY, _integrate_over_normal, _hermite_rule(6), 3),
+    _Rule.over_normal(2.0, _integrate_over_normal, _trapezoid_rule(0.35, 8.75), 3),
+    _Rule.over_normal(16.0, _integrate_over_normal, _trapezoid_rule(0.125, 8.5), 3),
+    _Rule(np.inf, _LOGISTIC_NODES.size, _integrate_wide, 3),
+)
+_MEAN_LOG_RULES = (
+    _Rule.over_normal(_TINY, _mean_log_over_normal, _hermite_rule(6), 1),
+    _Rule.over_normal(4.0, _mean_log_over_normal, _hermite_rule(64), 1),
+    _Rule(np.inf, _LOGISTIC_NODES.size, _mean_log_of_wide),
+)

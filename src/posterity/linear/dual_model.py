@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, kernels, likelihoods, page_forms, validation
+from posterity import designs, kernels, likelihoods, linalg, page_forms, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
@@ -17,7 +18,30 @@ from posterity.linear.weighted_model import WeightedModel
 from posterity.models.training import make_query_noise
 from posterity.page_forms import Form
 
+PRIORS = ("normal", "flat")
+_EPS = float(np.finfo(np.float64).eps)
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
+
+
+@dataclass(frozen=True)
+class _LinearSpan:
+    """What a linear kernel of fewer columns than rows makes of the weights of N rows.
+
+    The N columns of the design are ``Z @ root @ basis.T``: few combinations of the weights matter,
+    and these have the prior of the weights. Of all others the prior is all there is.
+    """
+
+    root: Array  # (M, r)
+    basis: Array  # (N, r), orthonormal
+
+    @classmethod
+    def from_rows(cls, Z: Array, weights: Array, factor: Array, *, centred: bool) -> _LinearSpan:
+        """Factorise the kernel of the rows, each as often as it counts; columns have a factor."""
+        scale = np.sqrt(np.broadcast_to(factor, Z.shape[1:]))
+        center = weights @ Z / weights.sum() if centred else 0.0
+        U, s, Vt = linalg.thin_svd((Z - center) * scale * np.sqrt(weights)[:, None])
+        kept = s > _EPS * len(Z) * s.max(initial=0.0)
+        return cls(scale[:, None] * Vt[kept].T * s[kept], U[:, kept])
 
 
 @declare_parameters
@@ -61,11 +85,28 @@ class DualModel(WeightedModel):
         factors = columns.scale**-2.0
         return kernels.Linear(tuple(map(float, factors)))
 
+    def _find_factor(self) -> Any:
+        """Return what a linear kernel multiplies columns by; None where the kernel is another."""
+        kernel = self.kernel_columns_.kernel_
+        if isinstance(kernel, kernels.Linear):
+            return np.asarray(kernel.variance)
+        return np.ones(()) if isinstance(self.kernel, str) else None
+
+    def _find_span(self) -> _LinearSpan | None:
+        """Return the span of the columns, where the kernel shows that it is small."""
+        factor, Z = self._find_factor(), self.kernel_columns_.X_train_
+        if factor is None or Z.shape[1] >= len(Z):
+            return None
+        return _LinearSpan.from_rows(Z, self.row_weights_, factor, centred=self.fit_intercept)
+
+    def _training_columns(self, X: Array) -> Array:
+        """Return the columns of the rows of a fit, in coordinates of their span if it is small."""
+        Z, span = self.kernel_columns_.X_train_, self._find_span()
+        return self._design_of(Z) if span is None else Z @ span.root
+
     def _column_weights(self, dual_coef: Array) -> Array:
         """The weights of the features, from those of the rows, under the linear kernel."""
-        kernel = self.kernel_columns_.kernel_
-        factor = np.asarray(kernel.variance) if isinstance(kernel, kernels.Linear) else 1.0
-        return dual_coef @ self.kernel_columns_.X_train_ * factor
+        return dual_coef @ self.kernel_columns_.X_train_ * self._find_factor()
 
     def _evaluate_kernel(self, Z: Array) -> Array:
         """Between rows and training rows, (n, N)."""
@@ -114,3 +155,6 @@ class DualModel(WeightedModel):
 
     def _page_coef(self) -> Array:
         return np.atleast_2d(self.column_coef_.T)
+
+
+PRIORS = ("normal", "flat")

@@ -1,4 +1,4 @@
-"""Any likelihood x normal prior x any features x Laplace: GeneralizedLinearRegression."""
+"""Any likelihood x normal prior x any features x Laplace or the nearest normal."""
 
 from __future__ import annotations
 
@@ -9,28 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import (
-    copies,
-    designs,
-    distributions,
-    likelihoods,
-    linear,
-    models,
-    page_forms,
-    validation,
-)
+from posterity import designs, distributions, likelihoods, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import can_average, check_hyperparameters
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
+from posterity.linear.weighted_model import WeightedModel, record_learned
 from posterity.models import Member, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.hyperparameters import can_average, check_hyperparameters
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
 
 
 @declare_parameters
-class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
+class LikelihoodRegressor(WeightedModel, ExposedRegressor):
     """A regressor whose latent value is linear in features, and has a normal prior.
 
     A subclass says which likelihood it has.
@@ -80,13 +71,10 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
-        linear = self._is_linear_in_columns
-        copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
-        self._fit_features(rows, weights)
         likelihood = self._likelihood()
-        self._move_units(rows, targets, weights, likelihood)
+        columns = self._learn_columns(rows, targets, weights, likelihood)
         exposed = models.attach_exposure(likelihood, targets, exposure)
-        return self._conclude(designs.Dense(self._transform_features(rows)), exposed, weights)
+        return self._conclude(designs.Dense(columns), exposed, weights)
 
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
@@ -102,15 +90,10 @@ class LikelihoodRegressor(linear.WeightedModel, ExposedRegressor):
             nearest=self._wants_nearest(likelihood),
             average=check_hyperparameters(self.hyperparameters) and can_average(likelihood),
         )
-        self.posterior_, self.likelihood_ = learned.posterior, learned.likelihood
-        self.likelihoods_ = learned.likelihoods
+        record_learned(self, learned)
+        self.likelihood_, self.likelihoods_ = learned.likelihood, learned.likelihoods
         self.coef_ = learned.coef[:, 0]
         self.intercept_ = float(learned.intercept[0]) if self.fit_intercept else 0.0
-        self.prior_variance_ = learned.prior_variance
-        self.log_evidence_ = learned.log_evidence
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.stop_reason_ = learned.optimum.stop_reason
-        self.at_bounds_ = models.report_weight_bounds(learned.optimum)
         return self
 
     def _wants_nearest(self, likelihood: likelihoods.Likelihood) -> bool:

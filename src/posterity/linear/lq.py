@@ -20,9 +20,8 @@ from posterity import (
 )
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.linear.linear_model import FeatureRows
 from posterity.linear.penalized import MinkowskiFit, minimise_penalized, minimise_penalized_squares
-from posterity.linear.streamed_model import StreamedLinearModel
+from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
 from posterity.models import Member, ModelCard
 from posterity.page_forms import Form
 

@@ -9,19 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import (
-    copies,
-    designs,
-    distributions,
-    likelihoods,
-    linear,
-    models,
-    page_forms,
-    validation,
-)
+from posterity import designs, distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import LatentPosterior, WeightSpace, learn_weights
+from posterity.linear.weighted_model import WeightedModel, record_learned
 from posterity.models import classes
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
@@ -29,14 +22,13 @@ from posterity.models.classifier import (
     Classifier,
     encode_classes,
 )
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 
 SHARING = ("shared", "per_class")
 """What classes do with the columns of a sparse model."""
 
 
-class WeightClassifier(linear.WeightedModel, Classifier):
+class WeightClassifier(WeightedModel, Classifier):
     """A classifier whose latent values are linear in features of the inputs.
 
     A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
@@ -70,13 +62,8 @@ class WeightClassifier(linear.WeightedModel, Classifier):
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        linear = self._is_linear_in_columns
-        copies.warn_of_counted_copies(rows, codes, weights, is_class=True, is_linear=linear)
-        self._fit_features(rows, weights)
-        self._move_units(rows, codes, weights, self._likelihood())
-        self._conclude(
-            designs.Dense(self._design_of(self._transform_features(rows))), codes, weights
-        )
+        columns = self._learn_columns(rows, codes, weights, self._likelihood(), is_class=True)
+        self._conclude(designs.Dense(columns), codes, weights)
         return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
@@ -148,12 +135,7 @@ class WeightClassifier(linear.WeightedModel, Classifier):
             nearest=classes.wants_nearest(inference, self.averaging),
             average=check_hyperparameters(self.hyperparameters) and self.averaging != "none",
         )
-        self.posterior_ = learned.posterior
-        self.prior_variance_ = learned.prior_variance
-        self.log_evidence_ = learned.log_evidence
-        self.n_iter_ = max(1, learned.optimum.n_iter)
-        self.stop_reason_ = learned.optimum.stop_reason
-        self.at_bounds_ = models.report_weight_bounds(learned.optimum)
+        record_learned(self, learned)
         self._publish(learned.coef, learned.intercept)
 
     def _publish(self, coef: Array, intercept: Array) -> None:

@@ -13,7 +13,8 @@ from posterity import distributions, linalg
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import WeightedPosterior
-from posterity.models.feature_model import FeatureModel
+from posterity.inference.weights import LearnedWeights
+from posterity.models import FeatureModel, report_weight_bounds
 
 OFFSET = "intercept"
 
@@ -106,6 +107,16 @@ class WeightedModel(FeatureModel, abc.ABC):
             f"Weight {weight!r} does not exist: give a position from 0 to {M - 1}{known}, or "
             f"{OFFSET!r} for the intercept."
         )
+
+
+def record_learned(model: Any, learned: LearnedWeights) -> None:
+    """Set what a fit under a normal prior tells beside the weights."""
+    model.posterior_ = learned.posterior
+    model.prior_variance_ = learned.prior_variance
+    model.log_evidence_ = learned.log_evidence
+    model.n_iter_ = max(1, learned.optimum.n_iter)
+    model.stop_reason_ = learned.optimum.stop_reason
+    model.at_bounds_ = report_weight_bounds(learned.optimum)
 
 
 def _find_output(outputs: Sequence[Any], output: Any) -> int:

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, logsumexp
 
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import restarts, rows
+from posterity.inference import minima, rows
 
 _GATE_START = 2.0  # size of the gates' slopes at random: they part the rows, but not sharply
 
@@ -144,7 +144,7 @@ def fit_experts(
     """
     starts = [problem.draw_start(rng) for _ in range(1 + n_restarts)]
     with linalg.threads.limit_threads(len(problem.y)):
-        best, ends = restarts.minimise_with_restarts(
+        best, ends = minima.minimise_with_restarts(
             problem, starts, max_iter=max_iter, n_jobs=n_jobs
         )
     constant = 0.5 * float(np.sum(np.log(2.0 * np.pi * problem.variance.flat)))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from posterity import features, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import learned_features, settling
+from posterity.inference import learned_features, minima
 from posterity.local import screening
 
 AnyLikelihood: TypeAlias = likelihoods.Likelihood | likelihoods.Coupled
@@ -256,7 +256,7 @@ class StagewiseFitter:
             )
             end = replace(end, n_iter=begun.n_iter + end.n_iter)
         if end.converged:
-            end = settling.settle_minimum(problem, end)
+            end = minima.settle_minimum(problem, end)
         return end if self.learning_rate < 1.0 else optimize.optimum.warn_unless_converged(end)
 
     def alternate_with_likelihood(
@@ -283,7 +283,7 @@ class StagewiseFitter:
         best = optimize.minimise_lbfgs(
             loss, likelihood.theta, bounds=self.limits, least_gain=_COARSE_GAIN
         )
-        best = settling.settle_minimum(loss, best, self.limits)
+        best = minima.settle_minimum(loss, best, self.limits)
         return likelihood.with_parameters(best.x)
 
     @property

@@ -11,8 +11,7 @@ from posterity import copies, distributions, models, page_forms, validation
 from posterity.local import Stages
 from posterity.local.stagewise_model import StagewiseModel
 from posterity.models import Member, ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION
-from posterity.models.staged import StagedClassifier
+from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
 from posterity.page_forms import Form
 
 

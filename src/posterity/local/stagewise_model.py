@@ -25,7 +25,7 @@ from posterity.local import (
     prepare_stages,
     validate_stages,
 )
-from posterity.models.search_report import report_weight_bounds
+from posterity.models.fitted import report_weight_bounds
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 

@@ -14,8 +14,7 @@ from posterity.constructors import declare_parameters, field
 from posterity.local import Stages, StagewiseStep
 from posterity.local.stagewise_model import StagewiseModel
 from posterity.models import Member, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
 
 

@@ -1,3 +1,9 @@
+from posterity.likelihoods.exposed_counts import (
+    add_exposure,
+    attach_exposure,
+    refuse_exposure,
+    require_counts,
+)
 from posterity.models.card import (
     MOST_KERNEL_ROWS,
     MOST_PAIR_COLUMNS,
@@ -9,12 +15,16 @@ from posterity.models.card import (
     View,
 )
 from posterity.models.classifier import Classifier
-from posterity.models.column_moments import ColumnMoments
-from posterity.models.exposure import add_exposure, attach_exposure, refuse_exposure, require_counts
 from posterity.models.feature_model import FeatureModel, check_variance
-from posterity.models.fitted import FittedAttribute, find_center, is_fitted
-from posterity.models.kernel_frame import KernelFrame
+from posterity.models.fitted import (
+    FittedAttribute,
+    find_center,
+    is_fitted,
+    report_kernel_bounds,
+    report_weight_bounds,
+)
 from posterity.models.kernel_model import (
+    KernelFrame,
     KernelModel,
     check_row_weights,
     drop_repeated_rows,
@@ -22,13 +32,11 @@ from posterity.models.kernel_model import (
     join_rows,
     split_nested_params,
 )
-from posterity.models.lazy_answers import (
+from posterity.models.lazy_queries import (
     ArrayAnswer,
     DistributionAnswer,
     PartitionQuestion,
     Refusal,
-)
-from posterity.models.lazy_queries import (
     answer_lazily,
     refuse_partitions,
     score_lazily,
@@ -36,7 +44,6 @@ from posterity.models.lazy_queries import (
 )
 from posterity.models.near_copies import find_near_copies, learn_without_copies
 from posterity.models.regressor import Regressor
-from posterity.models.search_report import report_kernel_bounds, report_weight_bounds
 from posterity.models.streamed_rows import (
     Source,
     StreamedRows,
@@ -51,7 +58,13 @@ from posterity.models.streamed_rows import (
     sample_rows,
     warn_of_copies_in_chunks,
 )
-from posterity.models.training import Training, check_known_noise, check_noise, make_query_noise
+from posterity.models.training import (
+    ColumnMoments,
+    Training,
+    check_known_noise,
+    check_noise,
+    make_query_noise,
+)
 from posterity.models.wrapped import predict_dist
 
 __all__ = [

@@ -1,8 +1,9 @@
-"""What every classifier answers, all of it derived from one predictive distribution."""
+"""What every classifier answers, stage by stage where it is a sum."""
 
 from __future__ import annotations
 
 import abc
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -112,3 +113,26 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
         raise ValueError(
             f"Input y contains {kind}: row {rows[0]} has no class. Drop such rows ({rows.size})."
         )
+
+
+class StagedClassifier(Classifier, abc.ABC):
+    """A classifier to which rounds or units are added one by one.
+
+    A subclass writes ``staged_predict_dist``; classes and probabilities follow from it.
+    """
+
+    @abc.abstractmethod
+    def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
+        """What ``predict_dist`` would be after the first stage, the second, and so on."""
+
+    @models.refuse_partitions
+    def staged_predict_proba(self, X: Any) -> Iterator[Array]:
+        """What ``predict_proba`` would be after the first stage, the second, and so on."""
+        for dist in self.staged_predict_dist(X):
+            yield dist.probabilities()
+
+    @models.refuse_partitions
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """What ``predict`` would be after the first stage, the second, and so on."""
+        for dist in self.staged_predict_dist(X):
+            yield self.classes_[dist.mode()]

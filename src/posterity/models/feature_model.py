@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, likelihoods, page_forms, validation
+from posterity import arrays, copies, likelihoods, page_forms, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
@@ -63,6 +63,26 @@ class FeatureModel(BaseEstimator):
             rng=arrays.generator(self.features_.random_state),
         )
         self.features_ = found.units
+
+    def _learn_columns(
+        self,
+        X: Array,
+        y: Array,
+        sample_weight: Array | None,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+        *,
+        is_class: bool = False,
+    ) -> Array:
+        """Let features learn from checked rows, and return the columns that inference sees."""
+        is_linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(X, y, sample_weight, is_class=is_class, is_linear=is_linear)
+        self._fit_features(X, sample_weight)
+        self._move_units(X, y, sample_weight, likelihood)
+        return self._training_columns(X)
+
+    def _training_columns(self, X: Array) -> Array:
+        """Return the columns of the rows of a fit."""
+        return self._design_of(self._transform_features(X))
 
     def _transform_features(self, X: Array) -> Array:
         if self.features_ is None:

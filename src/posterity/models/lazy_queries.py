@@ -1,4 +1,8 @@
-"""Decorators of methods that take rows: how to answer where the rows lie in partitions of Dask.
+"""Answers to lazy rows: Dask arrays and distributions that are computed where the rows are.
+
+A Dask array must know its type and how many axes it has before there is a number in it. Both are
+those of the fitted model, which knows how many targets, classes or axes it has: no row is made up
+to try it out, because not every model would take one.
 
 Every public method of an estimator whose first argument is X says what it does with Dask arrays,
 data frames and bags: it answers lazily, partition by partition, by the same method; or it refuses
@@ -8,14 +12,273 @@ and methods that only use the answer of a decorated one.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
-from posterity import arrays
-from posterity.models import lazy_scores
-from posterity.models.lazy_answers import Lazy, PartitionQuestion, Refusal
+import numpy as np
+from numpy.typing import DTypeLike
+from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from posterity import arrays, callers, distributions
+from posterity.arrays import Array
+from posterity.designs import dask_graph
+from posterity.distributions import dask_rows
+
+Shape: TypeAlias = Callable[[Any], tuple[int, ...]]  # of what a model says of one row
+
+
+@dataclass(frozen=True)
+class PartitionQuestion:
+    """A method of a fitted model, and what it was given beside the rows."""
+
+    model: Any
+    method: str
+    X: Any
+    given: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_is_fitted(self.model)
+
+    def ask_partitions(self, empty: Any) -> tuple[dask_rows.DelayedPartitions, tuple[Any, ...]]:
+        """The partitions, and for each a delayed answer; ``empty`` of one without rows."""
+        cut = dask_rows.DelayedPartitions.from_collection(self.X)
+        by_row = [name for name, value in self.given.items() if dask_rows.is_per_row(value)]
+        columns = [cut.match_partitions(self.given[name], name) for name in by_row]
+        constant = {name: value for name, value in self.given.items() if name not in by_row}
+        # A copy: a later fit of the same object shall not change what was asked before.
+        call = _PartitionCall(copy.copy(self.model), self.method, constant, tuple(by_row), empty)
+        return cut, dask_rows.map_partitions(call, cut.pieces, *columns)
+
+
+@dataclass(frozen=True)
+class ArrayAnswer:
+    """An array with an entry for each row, or ``count`` arrays; ``check`` may refuse a question."""
+
+    shape: Shape
+    dtype: Callable[[Any], DTypeLike] = lambda model: np.float64
+    count: Callable[[PartitionQuestion], int] = lambda question: 1
+    check: Callable[[PartitionQuestion], None] = lambda question: None
+
+    def answer_lazily(self, question: PartitionQuestion) -> Any:
+        """A Dask array, or as many as there are answers."""
+        self.check(question)
+        shape, dtype = self.shape(question.model), self.dtype(question.model)
+        count = self.count(question)
+        nothing = np.empty((0, *shape), dtype=dtype)
+        cut, pieces = question.ask_partitions(nothing if count == 1 else (nothing,) * count)
+        if count == 1:
+            return dask_rows.stack_partitions(pieces, cut.lengths, shape, dtype)
+        return tuple(
+            dask_rows.stack_partitions(
+                dask_rows.map_partitions(_AnswerItem(i), pieces), cut.lengths, shape, dtype
+            )
+            for i in range(count)
+        )
+
+
+@dataclass(frozen=True)
+class DistributionAnswer:
+    """A distribution over one value for each row, or several."""
+
+    shape: Shape
+    n_classes: Callable[[Any], int] | None = None
+    check: Callable[[PartitionQuestion], None] = lambda question: None
+
+    def answer_lazily(self, question: PartitionQuestion) -> distributions.Partitioned:
+        """A distribution for each partition."""
+        self.check(question)
+        shape = self.shape(question.model)
+        cut, pieces = question.ask_partitions(None)
+        n_classes = None if self.n_classes is None else self.n_classes(question.model)
+        return distributions.Partitioned(tuple(pieces), cut.lengths, shape, n_classes)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No answer, because rows are needed together."""
+
+    reason: str = "answers of rows that are in memory together"
+
+    def answer_lazily(self, question: PartitionQuestion) -> Any:
+        """An error that says what to do."""
+        name = f"{type(question.model).__name__}.{question.method}"
+        raise TypeError(
+            f"{name} {self.reason}, but X is a Dask {type(question.X).__name__}: pass rows that "
+            "fit into memory, such as those of one partition, X.partitions[0].compute()."
+        )
+
+
+Lazy: TypeAlias = ArrayAnswer | DistributionAnswer | Refusal
+
+
+@dataclass(frozen=True)
+class _PartitionCall:
+    """What every partition needs of a question."""
+
+    model: Any
+    method: str
+    given: dict[str, Any]
+    by_row: tuple[str, ...]
+    empty: Any
+
+    def __call__(self, number: int, rows: Any, *values: Any) -> Any:
+        if len(rows) == 0:
+            return self.empty
+        own = {name: arrays.to_numpy(v) for name, v in zip(self.by_row, values, strict=True)}
+        try:
+            answer = getattr(self.model, self.method)(rows, **self.given, **own)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In partition {number} of X: {error}") from error
+        if isinstance(answer, distributions.Distribution):
+            return answer
+        return (
+            tuple(map(_to_plain_array, answer))
+            if isinstance(answer, tuple)
+            else _to_plain_array(answer)
+        )
+
+
+@dataclass(frozen=True)
+class _AnswerItem:
+    """One of several answers of a partition."""
+
+    place: int
+
+    def __call__(self, number: int, answers: tuple[Any, ...]) -> Any:
+        return answers[self.place]
+
+
+def _to_plain_array(answer: Any) -> Any:
+    """An array in memory, whatever form the model was told to answer in."""
+    return np.asarray(arrays.to_numpy(answer))
+
+
+Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
+
+
+def score_partitions(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    """What ``model.score`` is of all rows together: R^2, accuracy, or mean log density."""
+    check_is_fitted(model)
+    terms, cut = _choose_terms(model), dask_rows.DelayedPartitions.from_collection(X)
+    none = (None,) * len(cut.pieces)
+    targets = none if terms is _sum_log_densities else cut.match_partitions(y, "y")
+    weights = (
+        none if sample_weight is None else cut.match_partitions(sample_weight, "sample_weight")
+    )
+    pieces = [list(parts) for parts in zip(cut.pieces, targets, weights, strict=True)]
+    total = dask_graph.map_and_merge(
+        pieces, _ScoreWork(model, terms), _merge_terms, description="Scoring rows"
+    )
+    if total is None:
+        raise ValueError(
+            "No row of the partitions has a positive weight, so a score cannot be computed."
+        )
+    return float(total.value())
+
+
+@dataclass(frozen=True)
+class MeanTerm:
+    """A weighted mean of what each row adds."""
+
+    weight: float
+    total: float
+
+    def __add__(self, other: MeanTerm) -> MeanTerm:
+        return MeanTerm(self.weight + other.weight, self.total + other.total)
+
+    def value(self) -> float:
+        """Over all rows."""
+        return self.total / self.weight
+
+
+@dataclass(frozen=True)
+class SpreadTerm:
+    """How far targets are from their mean, and from what was predicted."""
+
+    n_rows: int
+    weight: float
+    mean: Array  # (K,)
+    about_mean: Array  # (K,)  weighted sums of squares
+    errors: Array  # (K,)
+
+    def __add__(self, other: SpreadTerm) -> SpreadTerm:
+        W = self.weight + other.weight
+        apart = other.mean - self.mean
+        return SpreadTerm(
+            self.n_rows + other.n_rows,
+            W,
+            self.mean + apart * (other.weight / W),
+            # Sums about two means are not those about the mean of both.  [NLA 1.9]
+            self.about_mean + other.about_mean + apart**2 * (self.weight * other.weight / W),
+            self.errors + other.errors,
+        )
+
+    def value(self) -> float:
+        """R^2, averaged over outputs; as scikit-learn has it where targets do not vary."""
+        if self.n_rows < 2:
+            callers.warn_caller(
+                "R^2 is not defined with less than two rows.", UndefinedMetricWarning
+            )
+            return float("nan")
+        some = self.about_mean > 0.0
+        share = self.errors / np.where(some, self.about_mean, 1.0)
+        return float(np.mean(1.0 - np.where(some, share, self.errors > 0.0)))
+
+
+def _choose_terms(model: Any) -> Callable[..., Terms]:
+    if is_classifier(model):
+        return _count_hits
+    return _sum_squares if is_regressor(model) else _sum_log_densities
+
+
+@dataclass(frozen=True)
+class _ScoreWork:
+    """What a partition adds to a score; None where it has no rows that count."""
+
+    model: Any
+    terms: Callable[..., Terms]
+
+    def __call__(self, piece: list[Any], number: int) -> Terms | None:
+        rows, *others = piece
+        if len(rows) == 0:
+            return None
+        y, w = (None if part is None else arrays.to_numpy(part) for part in others)
+        try:
+            weights = np.ones(len(rows)) if w is None else w.astype(np.float64)
+            return self.terms(self.model, rows, y, weights) if weights.any() else None
+        except ValueError as error:
+            raise ValueError(f"In partition {number} of X: {error}") from error
+
+
+def _count_hits(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
+    right = accuracy_score(y, model.predict(rows), sample_weight=w, normalize=False)
+    return MeanTerm(float(w.sum()), float(right))
+
+
+def _sum_log_densities(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
+    return MeanTerm(float(w.sum()), float(w @ model.score_samples(rows)))
+
+
+def _sum_squares(model: Any, rows: Any, y: Any, w: Array) -> SpreadTerm:
+    predicted = np.asarray(model.predict(rows))
+    Y, P = (np.asarray(a, dtype=np.float64).reshape(len(w), -1) for a in (y, predicted))
+    mean = np.average(Y, axis=0, weights=w)
+    return SpreadTerm(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
+
+
+def _merge_terms(a: Terms | None, b: Terms | None) -> Terms | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
 
 MARK = "__answers_of_partitions__"
 C = TypeVar("C", bound=type)
@@ -66,7 +329,7 @@ def score_lazily(method: Callable[..., Any]) -> Any:
     def score(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if not arrays.is_collection(X):
             return method(self, X, *args, **kwargs)
-        return lazy_scores.score_partitions(self, X, *args, **kwargs)
+        return score_partitions(self, X, *args, **kwargs)
 
     return _mark(score)
 

@@ -1,5 +1,7 @@
 """What every regressor answers, all of it derived from one predictive distribution."""
 
+from __future__ import annotations
+
 import abc
 import functools
 from typing import Any, Self
@@ -7,9 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import Tags
 
-from posterity import distributions, models, validation
-from posterity.arrays import Array
+from posterity import arrays, distributions, kernels, models, validation
+from posterity.arrays import Array, DeviceArray
 
 
 def _target_shape(model: Any) -> tuple[int, ...]:
@@ -162,3 +166,120 @@ class Regressor(RegressorMixin, BaseEstimator, abc.ABC):
     def _make_query_noise(self, noise_variance: ArrayLike | None, n: int) -> Array:
         """Noise variances at n queries, (n, K)."""
         return models.make_query_noise(self.noise_variance_, noise_variance, n)
+
+
+class ExposedRegressor(Regressor):
+    """A regressor whose targets may be counts, each over a known exposure.
+
+    What is learned is then the rate of events in a unit of exposure. A subclass takes ``exposure``
+    in ``fit`` and in ``predict_dist``.
+    """
+
+    @abc.abstractmethod
+    def predict_dist(
+        self, X: ArrayLike, *, exposure: ArrayLike | None = None
+    ) -> distributions.Univariate:
+        """The predictive distribution of the target at each row of X."""
+
+    @models.answer_lazily(PREDICTION)
+    def predict(
+        self,
+        X: ArrayLike,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Any:
+        """The mean prediction, with standard deviation or covariance where asked for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        return_std : bool, default=False
+            Also return the standard deviation of the target at each row.
+        return_cov : bool, default=False
+            Also return the covariance of the targets between rows.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count, such as hours. None: one, so that counts are rates. Only
+            with a likelihood of counts.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, K)
+            The median where no mean exists: Student-t noise of one degree of freedom or fewer.
+        std : array of the shape of ``mean``, if ``return_std``
+            Infinite where no variance exists: Student-t noise of two degrees of freedom or fewer.
+        cov : array of shape (n, n) or (K, n, n), if ``return_cov``
+        """
+        if exposure is None or return_cov:
+            return super().predict(X, return_std, return_cov)
+        dist = self.predict_dist(X, exposure=exposure)
+        mean = models.find_center(dist)
+        return (mean, dist.standard_deviation()) if return_std else mean
+
+    def predict_interval(
+        self, X: ArrayLike, coverage: float = 0.9, *, exposure: ArrayLike | None = None
+    ) -> tuple[Array, Array]:
+        """Lower and upper ends of the central interval that holds the target with this chance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, D)
+            Query rows.
+        coverage : float, default=0.9
+            Probability that the target lies inside, between 0 and 1.
+        exposure : float or array-like of shape (n,), optional
+            Exposure of each new count. None: one.
+        """
+        return self.predict_dist(X, exposure=exposure).interval(coverage)
+
+    def predict_quantiles(
+        self,
+        X: ArrayLike,
+        quantiles: ArrayLike = (0.05, 0.25, 0.5, 0.75, 0.95),
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Array:
+        """Quantiles of the target, one more axis at the end: (n, Q) or (n, K, Q)."""
+        return find_quantiles(self.predict_dist(X, exposure=exposure), quantiles)
+
+    @models.score_lazily
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: ArrayLike | None = None
+    ) -> float:
+        """Coefficient of determination R^2 of the mean prediction."""
+        predicted = self.predict(X, exposure=exposure)
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+
+class KernelRegressor(models.KernelModel, Regressor):
+    """A regressor with a kernel, of one output or several."""
+
+    _single_output: bool
+
+    def _check_training(self, X: Any, y: Any, *, reset: bool, min_rows: int) -> tuple[Any, Array]:
+        """Rows where they are to be worked on, and targets on the host, (N,) or (N, K)."""
+        if not self._takes_objects and not models.is_on_device(X):
+            rows, targets = validation.check_X_y(self, X, y, reset=reset, min_rows=min_rows)
+            return self._place_rows(rows), targets
+        validation.refuse_collection(X, type(self).__name__, learned=reset)
+        places = np.arange(kernels.rows.count_rows(X), dtype=np.float64)[:, None]
+        host_y = arrays.to_numpy(y) if models.is_on_device(y) else y
+        _, targets = validation.check_X_y(BaseEstimator(), places, host_y, min_rows=min_rows)
+        return self._check_rows(X, reset=reset), targets
+
+    def _per_output(self, values: Array) -> Any:
+        """One value an output, or the value itself where the target was one-dimensional."""
+        if not self._single_output:
+            return values
+        return float(values[0]) if values.ndim == 1 else values[0]
+
+    def _per_row(self, values: DeviceArray) -> Any:
+        """(n, K), or (n,) where the target was one-dimensional."""
+        return values[:, 0] if self._single_output else values
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

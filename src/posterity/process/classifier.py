@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, models, page_forms
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals
 from posterity.linear.weight_classifier import check_choice
 from posterity.models import ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 from posterity.process.latent_fit import LatentFit, check_host
 from posterity.process.latent_process import LatentProcess

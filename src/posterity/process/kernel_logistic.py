@@ -11,11 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, likelihoods, models, page_forms
 from posterity.constructors import declare_parameters, field
-from posterity.inference.averaging import PosteriorMixture, transform_parts
+from posterity.inference.averaging import PosteriorMixture, check_hyperparameters, transform_parts
 from posterity.inference.weights import KernelWeights, KernelWeightSearch
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 
 

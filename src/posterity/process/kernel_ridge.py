@@ -22,8 +22,7 @@ from posterity.inference.conjugate import (
     solve_kernel_ridge,
 )
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, KernelRegressor
 from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 22  # queries meet the training rows 32 MiB at a time

@@ -13,9 +13,8 @@ from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.kernels.mean_prior import Slopes
-from posterity.models import exposure as exposed
-from posterity.models.fitted import find_center
-from posterity.models.search_report import SearchReport
+from posterity.likelihoods import exposed_counts as exposed
+from posterity.models.fitted import SearchReport, find_center
 from posterity.process import (
     LaplacePosterior,
     NearestPosterior,

@@ -11,11 +11,10 @@ import numpy as np
 
 from posterity import arrays, kernels, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference.averaging import average_posteriors
+from posterity.inference.averaging import average_posteriors, can_average
 from posterity.inference.search import LEAST_GAIN
 from posterity.models import kernel_model
-from posterity.models.hyperparameters import can_average
-from posterity.models.search_report import SearchReport
+from posterity.models.fitted import SearchReport
 from posterity.models.training import Training
 from posterity.process import (
     LaplaceEvidence,

@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike
 from posterity import arrays, callers, distributions, kernels, linalg, validation
 from posterity.arrays import Array, DeviceArray, namespace
 from posterity.inference.averaging import PosteriorMixture, split_mixture
-from posterity.inference.observed_rows import HeldRows, ObservedRows
+from posterity.inference.observations import HeldRows, ObservedRows
 from posterity.inference.posterior import LatentJoint
 from posterity.kernels.mean_prior import Slopes
-from posterity.models import exposure as exposed
-from posterity.models.column_moments import ColumnMoments
-from posterity.models.search_report import SearchReport
-from posterity.models.training import Training, make_query_noise
+from posterity.likelihoods import exposed_counts as exposed
+from posterity.models.fitted import SearchReport
+from posterity.models.training import ColumnMoments, Training, make_query_noise
 from posterity.process import (
     InducingPosterior,
     ProcessPosterior,

@@ -12,13 +12,12 @@ import numpy as np
 from posterity import arrays, kernels, validation
 from posterity.arrays import Array
 from posterity.inference.averaging import average_posteriors
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows
 from posterity.kernels import mean_prior
 from posterity.models import kernel_model
-from posterity.models.column_moments import ColumnMoments
+from posterity.models.fitted import SearchReport
 from posterity.models.near_copies import learn_without_copies
-from posterity.models.search_report import SearchReport
-from posterity.models.training import Training
+from posterity.models.training import ColumnMoments, Training
 from posterity.process import (
     ProcessProblem,
     SeparateOutputs,

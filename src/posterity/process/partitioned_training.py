@@ -12,9 +12,8 @@ import numpy as np
 from posterity import designs
 from posterity.arrays import Array
 from posterity.inference.observations import Observations
-from posterity.models.column_moments import ColumnMoments
 from posterity.models.streamed_rows import Source
-from posterity.models.training import Training
+from posterity.models.training import ColumnMoments, Training
 from posterity.process import PartitionedRows, select_present_rows
 
 

@@ -13,11 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, linalg, models, page_forms, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.hyperparameters import check_hyperparameters
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.page_forms import Form
 from posterity.process.latent_fit import LatentFit
 from posterity.process.latent_process import LatentProcess, check_likelihood

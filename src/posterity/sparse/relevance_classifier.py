@@ -20,6 +20,7 @@ from posterity import (
     sparse,
 )
 from posterity.constructors import declare_parameters
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.weights import RowTargets, TalliedTargets
 from posterity.linear.weight_classifier import SHARING, check_choice
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
@@ -29,7 +30,6 @@ from posterity.models.classifier import (
     Classifier,
     encode_classes,
 )
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,

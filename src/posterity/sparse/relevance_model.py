@@ -16,10 +16,8 @@ from posterity import arrays, callers, designs, kernels, optimize, page_forms, p
 from posterity.arrays import namespace
 from posterity.constructors import declare_parameters, field
 from posterity.models import kernel_model, streamed_rows
-from posterity.models.fitted import FittedAttribute, is_fitted
-from posterity.models.kernel_frame import KernelFrame
-from posterity.models.kernel_model import KernelModel
-from posterity.models.search_report import report_kernel_bounds
+from posterity.models.fitted import FittedAttribute, is_fitted, report_kernel_bounds
+from posterity.models.kernel_model import KernelFrame, KernelModel
 from posterity.models.training import Training
 from posterity.page_forms import Form
 from posterity.sparse import (

@@ -20,9 +20,7 @@ from posterity import (
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, Member, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.kernel_regressor import KernelRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,

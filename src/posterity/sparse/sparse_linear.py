@@ -20,15 +20,13 @@ from posterity import (
 )
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.conjugate import ConjugatePosterior
 from posterity.inference.weights import count_targets
-from posterity.linear.linear_model import FeatureRows, LinearModel
-from posterity.linear.posterior_model import PosteriorModel
-from posterity.linear.streamed_model import StreamedLinearModel
+from posterity.linear.predictions import PosteriorModel
+from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
 from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.hyperparameters import check_hyperparameters
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,

@@ -9,6 +9,7 @@ import numpy as np
 
 from posterity import designs, kernels, likelihoods, linalg, models, priors, sparse
 from posterity.arrays import Array
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.conjugate import (
     ColumnSubsets,
     ConjugatePosterior,
@@ -20,7 +21,6 @@ from posterity.inference.conjugate import (
     reduce_statistics,
 )
 from posterity.linalg import symmetric
-from posterity.models.hyperparameters import check_hyperparameters
 from posterity.sparse import Chosen, NormalOutputs, QueryColumn
 
 INFERENCES = ("auto", "laplace")

@@ -14,7 +14,7 @@ from posterity.inference.averaging import PosteriorMixture, transform_parts
 from posterity.inference.conjugate import AveragedPosterior, ConjugatePosterior
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import LaplaceFit
-from posterity.models import exposure as exposed
+from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import find_center
 from posterity.models.training import make_query_noise
 from posterity.sparse import Chosen, LearnedVectors, QueryColumn, SparsePosterior

@@ -5,7 +5,7 @@ from scipy.optimize import minimize
 from support.for_each import for_each
 
 from posterity.designs import Statistics
-from posterity.inference.conjugate import evidence
+from posterity.inference.conjugate import variances
 from posterity.inference.conjugate.linear import LinearProblem, reduce_statistics
 
 
@@ -18,14 +18,14 @@ def problem(n=40, m=5, k=2, seed=0, offset=True):
 
 
 def total(p, log_sigma2, log_tau2):
-    return evidence.compute_log_evidence(p, np.exp(log_sigma2), np.exp(log_tau2))
+    return variances.compute_log_evidence(p, np.exp(log_sigma2), np.exp(log_tau2))
 
 
 @for_each("offset", [True, False])
 @for_each("shape", [(40, 5), (8, 30), (1000, 2)])
 def test_a_general_optimiser_finds_nothing_better(shape, offset):
     p = problem(*shape, offset=offset)
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     start = np.log([found.noise_variance, found.prior_variance])
     for k in range(2):
 
@@ -41,7 +41,7 @@ def test_a_general_optimiser_finds_nothing_better(shape, offset):
 
 def test_the_derivative_vanishes_at_the_learned_variances():
     p = problem()
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     at, h = np.log([found.noise_variance, found.prior_variance]), 1e-5
     for step in ([h, 0.0], [0.0, h]):
         d = np.array(step)[:, None]
@@ -52,7 +52,7 @@ def test_the_derivative_vanishes_at_the_learned_variances():
 @for_each("given", [{"noise_variance": 0.5}, {"prior_variance": 0.2}])
 def test_one_variance_is_learned_when_the_other_is_given(given):
     p = problem()
-    found = evidence.maximise_evidence(p, **given)
+    found = variances.maximise_evidence(p, **given)
     at, h = np.log([found.noise_variance, found.prior_variance]), 1e-5
     free = 1 if "noise_variance" in given else 0
     step = np.zeros((2, 1))
@@ -64,7 +64,7 @@ def test_one_variance_is_learned_when_the_other_is_given(given):
 
 
 def test_noise_is_recovered_from_many_rows():
-    found = evidence.maximise_evidence(problem(n=100_000))
+    found = variances.maximise_evidence(problem(n=100_000))
     np.testing.assert_allclose(found.noise_variance, [0.09, 4.0], rtol=0.02)
 
 
@@ -86,11 +86,11 @@ def test_the_larger_of_two_maxima_is_found():
         count=4.0,
         log_noise=0.0,
     )
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     grid = np.linspace(-30.0, 30.0, 20_001)
     rho = np.exp(grid)[:, None]
-    sigma2 = evidence.maximise_noise(p, rho)
-    best = evidence.compute_log_evidence(p, sigma2, rho * sigma2).max()
+    sigma2 = variances.maximise_noise(p, rho)
+    best = variances.compute_log_evidence(p, sigma2, rho * sigma2).max()
     assert found.log_evidence[0] >= best - 1e-9
 
 
@@ -101,7 +101,7 @@ def test_targets_unrelated_to_the_features_switch_the_weights_off():
     y[::2] = -1.0
     y -= Z @ np.linalg.lstsq(Z - Z.mean(0), y, rcond=None)[0]  # nothing left to explain
     p = reduce_statistics(Statistics.from_rows(Z, y[:, None]), fit_intercept=True, standardize=True)
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     assert found.prior_variance[0] == 0.0
     assert "no weights" in found.stop_reason
 
@@ -111,7 +111,7 @@ def test_rows_fitted_exactly_are_named_and_stay_finite():
     p = reduce_statistics(
         Statistics.from_rows(Z, 3.0 * Z + 2.0), fit_intercept=True, standardize=True
     )
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     assert np.isfinite(found.log_evidence).all()
     assert found.noise_variance[0] < 1e-20
 
@@ -122,6 +122,6 @@ def test_constant_features_leave_the_offset_only():
         fit_intercept=True,
         standardize=True,
     )
-    found = evidence.maximise_evidence(p)
+    found = variances.maximise_evidence(p)
     assert found.prior_variance[0] == 0.0
     assert np.isfinite(found.log_evidence).all()

@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import linalg
-from posterity.inference.conjugate import kernel_ridge, ridge_path
+from posterity.inference.conjugate import kernel_ridge
 
 OFFSET = pytest.mark.parametrize("offset", [True, False])
 
@@ -50,7 +50,7 @@ def problem_of(K, Y, weight=None, *, offset):
 def fit_at(problem, lam, method):
     if method == "cholesky":
         return kernel_ridge.solve_kernel_ridge(problem, lam)
-    spectrum = ridge_path.KernelSpectrum.decompose(problem)
+    spectrum = kernel_ridge.KernelSpectrum.decompose(problem)
     return spectrum.fit_penalties(np.full(problem.T.shape[1], lam))
 
 
@@ -113,8 +113,8 @@ def test_the_chosen_penalty_does_not_depend_on_repeating(offset):
     K, Y, _ = rows()
     weight = np.random.default_rng(1).integers(1, 4, len(K))
     i = np.repeat(np.arange(len(K)), weight)
-    one = ridge_path.choose_penalty(problem_of(K, Y, weight, offset=offset))
-    many = ridge_path.choose_penalty(problem_of(K[np.ix_(i, i)], Y[i], offset=offset))
+    one = kernel_ridge.choose_penalty(problem_of(K, Y, weight, offset=offset))
+    many = kernel_ridge.choose_penalty(problem_of(K[np.ix_(i, i)], Y[i], offset=offset))
     np.testing.assert_allclose(one.fit.penalty, many.fit.penalty, rtol=1e-6)
     np.testing.assert_allclose(one.path.penalties, many.path.penalties, rtol=1e-10)
 
@@ -122,7 +122,7 @@ def test_the_chosen_penalty_does_not_depend_on_repeating(offset):
 @OFFSET
 def test_errors_along_the_path_are_those_of_single_fits(offset):
     K, Y, weight = rows()
-    spectrum = ridge_path.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
+    spectrum = kernel_ridge.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
     lam = np.array([1e-3, 0.2, 5.0, 1e4])
     single = [
         kernel_ridge.solve_kernel_ridge(
@@ -136,7 +136,7 @@ def test_errors_along_the_path_are_those_of_single_fits(offset):
 @OFFSET
 def test_the_slope_is_the_derivative_of_the_error(offset):
     K, Y, weight = rows()
-    spectrum = ridge_path.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
+    spectrum = kernel_ridge.KernelSpectrum.decompose(problem_of(K, Y, weight, offset=offset))
     x, step = np.array([-2.0, 0.7]), 1e-5
     ends = [np.diagonal(spectrum.leave_one_out_errors(x + sign * step)) for sign in (1, -1)]
     np.testing.assert_allclose(spectrum.error_slope(x), (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
@@ -146,25 +146,25 @@ def test_the_slope_is_the_derivative_of_the_error(offset):
 def test_no_penalty_of_a_fine_grid_is_better_and_the_grid_does_not_matter(offset, monkeypatch):
     K, Y, weight = rows(n=30)
     problem = problem_of(K, Y, weight, offset=offset)
-    chosen = ridge_path.choose_penalty(problem_of(K, Y, weight, offset=offset))
+    chosen = kernel_ridge.choose_penalty(problem_of(K, Y, weight, offset=offset))
     fine = np.linspace(-20.0, 15.0, 4001)
-    errors = ridge_path.KernelSpectrum.decompose(problem).leave_one_out_errors(fine)
+    errors = kernel_ridge.KernelSpectrum.decompose(problem).leave_one_out_errors(fine)
     assert np.all(chosen.fit.leave_one_out.mean_squares <= errors.min(axis=0) * (1 + 1e-12))
     assert chosen.fit.penalty[0] != pytest.approx(chosen.fit.penalty[1], rel=1e-3)
     assert chosen.stop_reason == "least leave-one-out error"
-    monkeypatch.setattr(ridge_path, "_STEP", 0.171)
-    again = ridge_path.choose_penalty(problem_of(K, Y, weight, offset=offset))
+    monkeypatch.setattr(kernel_ridge, "_STEP", 0.171)
+    again = kernel_ridge.choose_penalty(problem_of(K, Y, weight, offset=offset))
     np.testing.assert_allclose(again.fit.penalty, chosen.fit.penalty, rtol=1e-8)
 
 
 def test_targets_without_noise_take_the_smallest_penalty_and_noise_alone_the_largest():
     K, _, _ = rows()
     x = np.random.default_rng(0).normal(size=(len(K), 1))
-    exact = ridge_path.choose_penalty(problem_of(K, K @ x, offset=False))
+    exact = kernel_ridge.choose_penalty(problem_of(K, K @ x, offset=False))
     assert "fitted exactly" in exact.stop_reason
     assert exact.fit.penalty[0] == pytest.approx(exact.path.penalties[0])
     signs = (-1.0) ** np.arange(len(K))[:, None]
-    noise = ridge_path.choose_penalty(problem_of(K, signs, offset=True))
+    noise = kernel_ridge.choose_penalty(problem_of(K, signs, offset=True))
     assert "no better than a constant" in noise.stop_reason
     assert noise.fit.penalty[0] == pytest.approx(noise.path.penalties[-1])
 
@@ -172,7 +172,7 @@ def test_targets_without_noise_take_the_smallest_penalty_and_noise_alone_the_lar
 @for_each("value", [0.0, 3.0, -1e9])
 def test_a_constant_target_is_predicted_by_the_offset_alone(value):
     K, _, weight = rows()
-    chosen = ridge_path.choose_penalty(
+    chosen = kernel_ridge.choose_penalty(
         problem_of(K, np.full((len(K), 1), value), weight, offset=True)
     )
     np.testing.assert_allclose(chosen.fit.intercept, value, rtol=1e-14)
@@ -182,7 +182,7 @@ def test_a_constant_target_is_predicted_by_the_offset_alone(value):
 
 def test_two_rows_with_an_offset_predict_each_other_by_their_targets():
     K, Y, _ = rows(n=2)
-    chosen = ridge_path.choose_penalty(problem_of(K, Y, offset=True))
+    chosen = kernel_ridge.choose_penalty(problem_of(K, Y, offset=True))
     np.testing.assert_allclose(chosen.fit.leave_one_out.residuals, Y - Y[::-1], rtol=1e-9)
     assert chosen.fit.penalty[0] == pytest.approx(chosen.path.penalties[-1])
 
@@ -198,7 +198,7 @@ def test_a_single_row_is_refused_with_an_offset_and_predicted_by_zero_without():
 
 
 def test_one_row_repeated_has_nothing_to_learn():
-    chosen = ridge_path.choose_penalty(
+    chosen = kernel_ridge.choose_penalty(
         problem_of(np.ones((1, 1)), np.full((1, 1), 5.0), [3.0], offset=True)
     )
     assert chosen.fit.intercept[0] == 5.0
@@ -208,7 +208,7 @@ def test_one_row_repeated_has_nothing_to_learn():
 @OFFSET
 def test_a_kernel_of_zeros_predicts_the_offset(offset):
     _, Y, _ = rows()
-    chosen = ridge_path.choose_penalty(problem_of(np.zeros((len(Y), len(Y))), Y, offset=offset))
+    chosen = kernel_ridge.choose_penalty(problem_of(np.zeros((len(Y), len(Y))), Y, offset=offset))
     np.testing.assert_allclose(chosen.fit.intercept, Y.mean(axis=0) * offset, rtol=1e-12)
     assert np.all(np.isfinite(chosen.fit.leave_one_out.residuals))
 
@@ -217,7 +217,7 @@ def test_a_constant_kernel_is_left_to_the_offset():
     """What is left of it after the offset is rounding, and must not be learned from."""
     _, Y, weight = rows()
     K = np.full((len(Y), len(Y)), 1e6 / 3.0)
-    chosen = ridge_path.choose_penalty(problem_of(K, Y, weight, offset=True))
+    chosen = kernel_ridge.choose_penalty(problem_of(K, Y, weight, offset=True))
     np.testing.assert_allclose(chosen.fit.intercept, np.average(Y, axis=0, weights=weight))
     np.testing.assert_allclose(K @ chosen.fit.dual_coef, 0.0, atol=1e-6)
 
@@ -247,7 +247,7 @@ def test_an_indefinite_kernel_is_refused_with_its_eigenvalue():
     K = np.diag([1.0, -0.5, 2.0])
     Y = np.arange(3.0)[:, None]
     with pytest.raises(linalg.NotPositiveDefiniteError, match=r"eigenvalue -5.00e-01"):
-        ridge_path.choose_penalty(problem_of(K, Y, offset=False))
+        kernel_ridge.choose_penalty(problem_of(K, Y, offset=False))
     with pytest.raises(linalg.NotPositiveDefiniteError):
         kernel_ridge.solve_kernel_ridge(problem_of(K, Y, offset=False), 0.1)
     fit = kernel_ridge.solve_kernel_ridge(problem_of(K, Y, offset=False), 1.0)
@@ -257,7 +257,7 @@ def test_an_indefinite_kernel_is_refused_with_its_eigenvalue():
 def test_a_kernel_matrix_that_is_not_finite_is_refused():
     K, Y, _ = rows()
     K[3, 4] = K[4, 3] = np.nan
-    for do in (ridge_path.choose_penalty, lambda p: kernel_ridge.solve_kernel_ridge(p, 1.0)):
+    for do in (kernel_ridge.choose_penalty, lambda p: kernel_ridge.solve_kernel_ridge(p, 1.0)):
         with pytest.raises(linalg.NonFiniteError):
             do(problem_of(K, Y, offset=False))
 
@@ -268,7 +268,7 @@ def test_duplicated_rows_with_next_to_no_penalty_are_announced():
     with pytest.warns(linalg.JitterWarning):
         fit = kernel_ridge.solve_kernel_ridge(problem_of(K[np.ix_(i, i)], Y[i], offset=True), 1e-20)
     assert np.all(np.isfinite(fit.leave_one_out.residuals))
-    chosen = ridge_path.choose_penalty(problem_of(K[np.ix_(i, i)], Y[i], offset=True))
+    chosen = kernel_ridge.choose_penalty(problem_of(K[np.ix_(i, i)], Y[i], offset=True))
     assert np.all(np.isfinite(chosen.fit.dual_coef))
 
 

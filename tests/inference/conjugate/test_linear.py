@@ -6,8 +6,8 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity.designs import Statistics
-from posterity.inference.conjugate.evidence import compute_log_evidence
 from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
+from posterity.inference.conjugate.variances import compute_log_evidence
 
 SHAPES = [(30, 4), (6, 20), (12, 12), (13, 12)]
 

@@ -6,8 +6,7 @@ from scipy import stats
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.latent.gplvm.inducing_outputs import InducingOutputs
 from posterity.process.inducing import bound as inducing
 
@@ -199,8 +198,8 @@ def test_rows_in_blocks_are_as_all_together(monkeypatch, Y, X, Z, rng):
         *with_variance(decoder.latent(X_new)),
         *decoder.log_density(X_new, Y_new),
     ]
-    monkeypatch.setattr("posterity.inference.observed_rows._CPU_VALUES", 0)
-    monkeypatch.setattr("posterity.inference.observed_rows._LEAST_ROWS", 3)
+    monkeypatch.setattr("posterity.inference.observations._CPU_VALUES", 0)
+    monkeypatch.setattr("posterity.inference.observations._LEAST_ROWS", 3)
     again = [
         *bound(X, bound.start),
         *with_variance(decoder.latent(X_new)),

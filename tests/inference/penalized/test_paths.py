@@ -9,7 +9,7 @@ from scipy import optimize
 from sklearn.linear_model import Lasso
 from support.for_each import for_each
 
-from posterity.linear.penalized import coordinate_descent, paths
+from posterity.linear.penalized import descent, paths
 from posterity.linear.penalized.paths import minimise_lq_squares
 
 
@@ -184,14 +184,10 @@ def test_a_gram_matrix_at_the_edge_of_rounding_still_ends():
 
 def test_rounding_of_a_sweep_ends_it_only_when_the_objective_has_stopped_falling():
     Z, y = rows(correlation=0.99)
-    problem = coordinate_descent.LqProblem(
-        *statistics(Z, y), np.full(6, 0.1), 1.0, np.ones(6, dtype=bool)
-    )
-    settled = coordinate_descent.descend_coordinates(
-        problem, np.zeros(6), tol=-1.0, max_iter=10_000
-    )
+    problem = descent.LqProblem(*statistics(Z, y), np.full(6, 0.1), 1.0, np.ones(6, dtype=bool))
+    settled = descent.descend_coordinates(problem, np.zeros(6), tol=-1.0, max_iter=10_000)
     assert settled.converged
-    exact = coordinate_descent.descend_coordinates(problem, np.zeros(6), tol=1e-12, max_iter=10_000)
+    exact = descent.descend_coordinates(problem, np.zeros(6), tol=1e-12, max_iter=10_000)
     np.testing.assert_allclose(settled.w, exact.w, rtol=1e-9)
 
 

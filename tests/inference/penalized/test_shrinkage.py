@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.linear.penalized import shrinkage
+from posterity.linear.penalized import descent
 
 POWERS = [0.3, 0.5, 0.9, 1.0, 1.5, 2.0, 3.0]
 
@@ -20,7 +20,7 @@ def cost(w, u, h, lam, q):
 @for_each("lam", [1e-3, 0.2, 1.0, 7.0])
 def test_no_point_of_a_fine_grid_is_better(q, lam):
     for u, h in [(0.1, 1.0), (-1.3, 0.5), (2.0, 1.0), (5.0, 3.0)]:
-        w = shrinkage.shrink_weights(u, h, lam, q)
+        w = descent.shrink_weights(u, h, lam, q)
         grid = np.append(np.linspace(-0.5 * abs(u), 1.5 * abs(u), 20_001) * np.sign(u), 0.0)
         assert cost(w, u, h, lam, q) <= cost(grid, u, h, lam, q).min() * (1.0 + 1e-12)
 
@@ -28,7 +28,7 @@ def test_no_point_of_a_fine_grid_is_better(q, lam):
 @for_each("q", [0.1, 0.5, 0.99, 1.01, 1.2, 1.5, 1.9, 2.1, 3.0, 8.0])
 @for_each("k", [1e-6, 0.03, 0.4, 3.0, 1e5])
 def test_the_root_is_right_to_rounding(q, k):
-    w = shrinkage.shrink_weights(1.0, 1.0, k, q)
+    w = descent.shrink_weights(1.0, 1.0, k, q)
     if w == 0.0:
         assert q < 1.0 or (q == 1.01 and k == 1e5)  # the root is 1e-500
         return
@@ -43,9 +43,9 @@ def test_the_root_is_right_to_rounding(q, k):
 @for_each("q", [0.2, 0.5, 0.8, 1.0])
 def test_below_the_threshold_it_is_exactly_zero_and_above_it_jumps(q):
     h, lam = np.array([2.0]), np.array([0.7])
-    edge = float(shrinkage.zero_threshold(h, lam, q)[0])
-    assert shrinkage.shrink_weights(-edge * (1.0 - 1e-9), 2.0, 0.7, q) == 0.0
-    above = shrinkage.shrink_weights(edge * (1.0 + 1e-9), 2.0, 0.7, q)
+    edge = float(descent.zero_threshold(h, lam, q)[0])
+    assert descent.shrink_weights(-edge * (1.0 - 1e-9), 2.0, 0.7, q) == 0.0
+    above = descent.shrink_weights(edge * (1.0 + 1e-9), 2.0, 0.7, q)
     assert above > 0.0
     assert above / edge == pytest.approx(2.0 * (1.0 - q) / (2.0 - q), abs=1e-6)
 
@@ -53,20 +53,20 @@ def test_below_the_threshold_it_is_exactly_zero_and_above_it_jumps(q):
 def test_the_jump_of_the_root_penalty_is_the_known_one():
     """The threshold of q = 1/2 is (3/2) lam^(2/3) (Xu et al. 2012)."""
     np.testing.assert_allclose(
-        shrinkage.zero_threshold(np.ones(1), np.full(1, 0.6), 0.5), 1.5 * 0.6 ** (2 / 3)
+        descent.zero_threshold(np.ones(1), np.full(1, 0.6), 0.5), 1.5 * 0.6 ** (2 / 3)
     )
 
 
 def test_above_power_one_nothing_is_silenced():
-    assert shrinkage.zero_threshold(np.ones(3), np.full(3, 5.0), 1.5).tolist() == [0.0, 0.0, 0.0]
-    assert shrinkage.shrink_weights(1e-3, 1.0, 5.0, 1.5) > 0.0
+    assert descent.zero_threshold(np.ones(3), np.full(3, 5.0), 1.5).tolist() == [0.0, 0.0, 0.0]
+    assert descent.shrink_weights(1e-3, 1.0, 5.0, 1.5) > 0.0
 
 
 @for_each("q", POWERS)
 def test_it_is_odd_and_scales_with_u(q):
-    w = shrinkage.shrink_weights(1.7, 1.3, 0.4, q)
-    assert shrinkage.shrink_weights(-1.7, 1.3, 0.4, q) == -w
-    scaled = shrinkage.shrink_weights(1.7e3, 1.3, 0.4 * 1e3 ** (2.0 - q), q)
+    w = descent.shrink_weights(1.7, 1.3, 0.4, q)
+    assert descent.shrink_weights(-1.7, 1.3, 0.4, q) == -w
+    scaled = descent.shrink_weights(1.7e3, 1.3, 0.4 * 1e3 ** (2.0 - q), q)
     assert scaled == pytest.approx(1e3 * w, rel=1e-12)
 
 
@@ -74,10 +74,10 @@ def test_it_is_odd_and_scales_with_u(q):
 @for_each("u", [1e-300, 1e-30, 1e30, 1e150])
 def test_extreme_values_stay_between_zero_and_u(q, u):
     for lam in (1e-200, 1.0, 1e200):
-        assert 0.0 <= shrinkage.shrink_weights(u, 1.0, lam, q) <= u
+        assert 0.0 <= descent.shrink_weights(u, 1.0, lam, q) <= u
 
 
 def test_zero_has_no_sign_and_no_penalty_changes_nothing():
-    assert math.copysign(1.0, shrinkage.shrink_weights(-0.1, 1.0, 1.0, 1.0)) == 1.0
-    assert shrinkage.shrink_weights(-0.1, 1.0, 0.0, 0.5) == -0.1
-    assert shrinkage.shrink_weights(0.0, 1.0, 1.0, 0.5) == 0.0
+    assert math.copysign(1.0, descent.shrink_weights(-0.1, 1.0, 1.0, 1.0)) == 1.0
+    assert descent.shrink_weights(-0.1, 1.0, 0.0, 0.5) == -0.1
+    assert descent.shrink_weights(0.0, 1.0, 1.0, 0.5) == 0.0

@@ -7,7 +7,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import designs, likelihoods
-from posterity.inference.weights import few_hessians, mode, sampled_mode
+from posterity.inference.weights import few_hessians, mode
 from posterity.inference.weights import problem as weight_problem
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
@@ -100,9 +100,9 @@ def test_weighted_gram_is_a_sum_of_kronecker_products():
 @pytest.fixture
 def dear(monkeypatch):
     """Every Hessian is dear, and samples are small."""
-    monkeypatch.setattr(sampled_mode, "_DEAR", 0.0)
-    monkeypatch.setattr(sampled_mode, "_SAMPLED_ROWS", 150)
-    monkeypatch.setattr(sampled_mode, "_ROWS_A_WEIGHT", 20)
+    monkeypatch.setattr(few_hessians, "_EXPENSIVE", 0.0)
+    monkeypatch.setattr(few_hessians, "_SAMPLED_ROWS", 150)
+    monkeypatch.setattr(few_hessians, "_ROWS_A_WEIGHT", 20)
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -110,8 +110,8 @@ def test_the_approach_of_very_many_weights_ends_at_the_same_weights(n_classes, d
     """A Kronecker product stands for the Hessian of the sample, and L-BFGS for BFGS."""
     problem = problem_of(*rows(1500, 4, n_classes), precision=0.0)
     by_hessian = mode.find_mode(problem)
-    monkeypatch.setattr(sampled_mode, "_MANY_WEIGHTS", 0)
-    monkeypatch.setattr(sampled_mode._HessianPreconditioner, "from_sample", None)
+    monkeypatch.setattr(few_hessians, "_MOST_KEPT", 0)
+    monkeypatch.setattr(few_hessians._HessianPreconditioner, "from_sample", None)
     near = mode.find_mode(problem, exactly=False)
     assert "gradient" in near.stop_reason
     np.testing.assert_allclose(near.W, by_hessian.W, atol=2e-5)
@@ -124,10 +124,10 @@ def test_the_approach_by_a_sample_ends_at_the_same_weights(n_classes, precision,
     Z, y = rows(1500, 4, n_classes)
     weights = np.random.default_rng(5).uniform(0.2, 3.0, 1500) if weighted else None
     problem = problem_of(Z, y, precision=precision, weights=weights)
-    assert not sampled_mode.is_expensive(problem)
+    assert not few_hessians.is_expensive(problem)
     newtons = mode.find_mode(problem)
     request.getfixturevalue("dear")
-    assert sampled_mode.is_expensive(problem)
+    assert few_hessians.is_expensive(problem)
     exact = mode.find_mode(problem)
     near = mode.find_mode(problem, exactly=False)
     assert exact.n_iter <= 3  # of Newton: it began next to the mode
@@ -249,7 +249,7 @@ def test_the_prior_is_a_precision_that_is_added():
     assert free.log_determinant(2) == 0.0
 
 
-@for_each("kind", [sampled_mode._HessianPreconditioner, sampled_mode._KroneckerPreconditioner])
+@for_each("kind", [few_hessians._HessianPreconditioner, few_hessians._KroneckerPreconditioner])
 def test_gradients_follow_weights_into_other_coordinates(kind):
     problem = problem_of(*rows(300, 4, 4), precision=0.5)
     rng = np.random.default_rng(0)
@@ -263,8 +263,8 @@ def test_the_hessian_of_a_sample_is_scaled_to_all_rows():
     W = np.zeros(problem.shape)
     passes = weight_problem.PosteriorObjective(problem, hessian=True, surely_positive=False)
     H = passes.hessian(W.reshape(-1))
-    L = sampled_mode._HessianPreconditioner.from_sample(problem, W, total=300.0).L
+    L = few_hessians._HessianPreconditioner.from_sample(problem, W, total=300.0).L
     np.testing.assert_allclose(L @ L.T, H, rtol=1e-6, atol=1e-6)
     prior = problem.prior.add_precision(np.zeros_like(H))
-    ten = sampled_mode._HessianPreconditioner.from_sample(problem, W, total=3000.0).L
+    ten = few_hessians._HessianPreconditioner.from_sample(problem, W, total=3000.0).L
     np.testing.assert_allclose(ten @ ten.T, 10.0 * (H - prior) + prior, rtol=1e-6, atol=1e-5)

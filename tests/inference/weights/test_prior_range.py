@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import BayesianLogisticRegression, DualLogisticRegression, RobustRegression
-from posterity.inference.weights.prior_range import PriorRange
+from posterity.inference.weights.prior import PriorRange
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) + 2.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import designs, likelihoods
-from posterity.inference.weights import laplace_search, quadratic
+from posterity.inference.weights import laplace, laplace_search
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
@@ -31,7 +31,7 @@ def test_under_normal_noise_nothing_is_left_out(rng):
     """The log likelihood is a quadratic: what is foreseen is exact, however far away."""
     Z = rng.standard_normal((60, 4))
     p = problem(likelihoods.Normal(0.5), Z @ [1.0, -2.0, 0.0, 0.3] + rng.normal(size=60), Z)
-    seen = quadratic.QuadraticApproximation(LaplaceFit.from_problem(p))
+    seen = laplace.QuadraticApproximation(LaplaceFit.from_problem(p))
     for variance in (1e-4, 0.3, 1e4):
         prior = other(p, variance)
         fit = LaplaceFit.from_problem(WeightProblem(p.design, p.targets, prior))
@@ -46,7 +46,7 @@ def test_classes_of_many_rows_are_foreseen_closely(n_classes, rng):
     y = np.argmax(A, axis=1).astype(float)
     kinds = (likelihoods.Bernoulli(), likelihoods.Categorical(3))
     p = problem(kinds[n_classes - 2], y, Z)
-    seen = quadratic.QuadraticApproximation(LaplaceFit.from_problem(p))
+    seen = laplace.QuadraticApproximation(LaplaceFit.from_problem(p))
     prior = other(p, 0.2)
     fit = LaplaceFit.from_problem(WeightProblem(p.design, p.targets, prior))
     assert seen.predict_log_evidence(prior) == pytest.approx(fit.log_evidence, abs=0.1)
@@ -57,7 +57,7 @@ def test_classes_of_many_rows_are_foreseen_closely(n_classes, rng):
 def test_a_parabola_goes_through_its_points():
     x, values = np.array([3.0, 1.0, -0.5]), [0.2, 1.1, -0.7]
     a, b, _ = np.polyfit(x, values, 2)
-    np.testing.assert_allclose(quadratic.fit_parabola(x, values), (-b / (2.0 * a), -2.0 * a))
+    np.testing.assert_allclose(laplace.fit_parabola(x, values), (-b / (2.0 * a), -2.0 * a))
 
 
 def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
@@ -68,7 +68,7 @@ def test_the_search_ends_where_a_scan_does(rng, monkeypatch):
         p.design, p.targets, None, np.empty((0, 2)), True, p.design.square_length
     )
     ahead = laplace_search.maximise_laplace_evidence(search)
-    monkeypatch.setattr(quadratic, "_ENOUGH", np.inf)
+    monkeypatch.setattr(laplace, "_ENOUGH", np.inf)
     scanned = laplace_search.maximise_laplace_evidence(search)
     assert ahead.fit.log_evidence == pytest.approx(scanned.fit.log_evidence, abs=1e-6)
     assert ahead.prior_variance == pytest.approx(scanned.prior_variance, rel=1e-3)

@@ -1,5 +1,8 @@
 from posterity.inference.conjugate.averaged import (
     AveragedPosterior,
+    ColumnSubsets,
+    ConjugatePosterior,
+    SubsetAverage,
     average_points,
 )
 from posterity.inference.conjugate.dirichlet import (
@@ -8,31 +11,30 @@ from posterity.inference.conjugate.dirichlet import (
     compute_log_mean,
     learn_concentration,
 )
-from posterity.inference.conjugate.evidence import (
-    compute_log_evidence,
-    maximise_evidence,
-    maximise_noise,
-    maximise_tied_variances,
-)
-from posterity.inference.conjugate.flat import FlatFit, refine_least_squares
 from posterity.inference.conjugate.kernel_ridge import (
     CholeskyFit,
     KernelProblem,
     KernelRidgeFit,
     LeaveOneOut,
+    LeaveOneOutPath,
+    choose_penalty,
     reduce_kernel,
     solve_kernel_ridge,
 )
-from posterity.inference.conjugate.linear import WeightPosterior, reduce_statistics
-from posterity.inference.conjugate.ridge_path import LeaveOneOutPath, choose_penalty
-from posterity.inference.conjugate.subsets import (
-    ColumnSubsets,
-    ConjugatePosterior,
-    SubsetAverage,
+from posterity.inference.conjugate.linear import (
+    FlatFit,
+    LinearProblem,
+    WeightPosterior,
+    reduce_statistics,
+    refine_least_squares,
 )
-from posterity.inference.conjugate.variance_points import (
+from posterity.inference.conjugate.variances import (
+    compute_log_evidence,
     find_variance_points,
     integrate_noise,
+    maximise_evidence,
+    maximise_noise,
+    maximise_tied_variances,
 )
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "KernelRidgeFit",
     "LeaveOneOut",
     "LeaveOneOutPath",
+    "LinearProblem",
     "SubsetAverage",
     "WeightPosterior",
     "apply_rule_of_succession",

@@ -4,6 +4,7 @@ from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.problem import WeightProblem, Weights
 from posterity.inference.weights.space import (
     LatentPosterior,
+    LearnedWeights,
     WeightSpace,
     learn_weights,
     maximise_likelihood,
@@ -16,6 +17,7 @@ __all__ = [
     "KernelWeights",
     "LaplaceFit",
     "LatentPosterior",
+    "LearnedWeights",
     "NearestNormal",
     "RowTargets",
     "TalliedTargets",

@@ -20,8 +20,7 @@ from posterity.inference.posterior import LatentJoint, LatentMarginals, concaten
 from posterity.inference.search import climb_evidence
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.prior import WeightPrior
-from posterity.inference.weights.prior_range import PriorRange
+from posterity.inference.weights.prior import PriorRange, WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal

@@ -15,10 +15,9 @@ from posterity import designs, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior
 from posterity.inference.search import LEAST_GAIN, climb_evidence, negate_evidence
-from posterity.inference.weights import few_hessians, quadratic
+from posterity.inference.weights import few_hessians, laplace
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.prior import WeightPrior
-from posterity.inference.weights.prior_range import PriorRange
+from posterity.inference.weights.prior import PriorRange, WeightPrior
 from posterity.inference.weights.problem import WeightProblem
 from posterity.inference.weights.targets import RowTargets
 
@@ -149,9 +148,7 @@ class _SuccessiveFits:
         n_weights = search.design.n_columns * search.targets.n_outputs
         rows = search.targets.total_weight
         # Where the likelihood is learned too, a forecast from the weights alone is not enough.
-        self.sees_ahead = not np.any(search.free) and quadratic.is_quadratic_trusted(
-            rows, n_weights
-        )
+        self.sees_ahead = not np.any(search.free) and laplace.is_quadratic_trusted(rows, n_weights)
         self.are_expensive = few_hessians.are_worthwhile(search.problem_at(search.start))
 
     def fit_at(self, x: Array) -> LaplaceFit:
@@ -169,7 +166,7 @@ class _SuccessiveFits:
         fit = self._last[1]
         if not (self.sees_ahead and fit.L.size):
             return fit.weights.W
-        return quadratic.QuadraticApproximation(fit).predict_mode(self._search.prior_at(x))
+        return laplace.QuadraticApproximation(fit).predict_mode(self._search.prior_at(x))
 
     def evidence(self, x: Array) -> tuple[float, Array]:
         """Return the log evidence and its gradient; a step may be too long for a mode to exist."""
@@ -195,13 +192,13 @@ class _SuccessiveFits:
         inside = 0 < k < len(scan) - 1
         if theta or not (inside and self.are_expensive):
             return points[k], None
-        top, curvature = quadratic.fit_parabola(scan[k - 1 : k + 2], evidences[k - 1 : k + 2])
+        top, curvature = laplace.fit_parabola(scan[k - 1 : k + 2], evidences[k - 1 : k + 2])
         return np.array([top]), np.array([[1.0 / curvature]])
 
     def predict_prior_variance(self) -> tuple[Array, Array]:
         """Return the prior variance that one fit predicts, and the inverse curvature there."""
         fit, among = self.fit_at(self._search.start), self._search.prior_range
-        best, curvature = quadratic.QuadraticApproximation(fit).predict_best_log_variance(
+        best, curvature = laplace.QuadraticApproximation(fit).predict_best_log_variance(
             among.scan, among.limits
         )
         return np.array([best]), np.array([[1.0 / curvature]])

@@ -13,7 +13,7 @@ import numpy as np
 
 from posterity import designs, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.weights import few_hessians, sampled_mode
+from posterity.inference.weights import few_hessians
 from posterity.inference.weights.problem import (
     PosteriorObjective,
     SeparatedError,
@@ -73,12 +73,12 @@ def _find_mode_of_all(
     max_iter: int,
 ) -> Weights:
     x0 = np.zeros(problem.shape) if start is None else start
-    if start is None and problem.prior.mask is None and sampled_mode.is_expensive(problem):
-        near = sampled_mode.approach_mode(problem, tol)
+    if start is None and problem.prior.mask is None and few_hessians.is_expensive(problem):
+        near = few_hessians.approach_mode(problem, tol)
         if (
             not exactly
             and near.converged
-            and not sampled_mode.may_grow_without_end(problem, near.W)
+            and not few_hessians.may_grow_without_end(problem, near.W)
         ):
             return near
         x0 = near.W

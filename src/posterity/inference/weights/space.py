@@ -20,10 +20,9 @@ from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.search import negate_evidence
 from posterity.inference.weights import laplace_search, mode, variational
 from posterity.inference.weights.laplace import LaplaceFit
-from posterity.inference.weights.normal import WeightNormal
+from posterity.inference.weights.normal import ScaleMixtureFit, WeightNormal
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem, Weights
-from posterity.inference.weights.scale_mixture import ScaleMixtureFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 from posterity.page_forms import Form
 
@@ -74,6 +73,12 @@ class WeightSpace:
             rotated, np.zeros(r), np.ones(r), offset, square_length=direct.square_length
         )
         return cls(plain, center, scale, np.ascontiguousarray(Vt[kept].T), offset)
+
+    def expand(self, basis: Array) -> WeightSpace:
+        """Return the same directions of N weights, of which the columns are combinations (N, M)."""
+        assert self.V is not None  # of columns that are not scaled
+        ones = np.ones(len(basis))
+        return replace(self, V=basis @ self.V, center=basis @ self.center, scale=ones)
 
     def compute_mean_square(self, weights: Array | None) -> float:
         """Mean square of a coordinate over rows in memory: the geometric mean over directions.

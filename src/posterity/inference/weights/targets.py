@@ -78,13 +78,12 @@ class RowTargets:
     @property
     def is_concave(self) -> bool:
         """Whether minus the Hessian is never negative."""
-        likelihood = self.likelihood
-        return isinstance(likelihood, likelihoods.Coupled) or likelihood.log_concave
+        return self.likelihood.log_concave
 
     @property
     def are_classes(self) -> bool:
         """Whether weights can grow without limit because they separate all rows."""
-        return isinstance(self.likelihood, likelihoods.Coupled | likelihoods.Bernoulli)
+        return self.likelihood.describes_classes
 
     @property
     def total_weight(self) -> float:
@@ -264,13 +263,12 @@ class RowTargets:
     @property
     def _is_coupled(self) -> bool:
         """Whether an observation depends on C latent values (n, C) at once, not on one (n,)."""
-        return isinstance(self.likelihood, likelihoods.Coupled)
+        return self.likelihood.is_coupled
 
     @property
     def _sees_differences(self) -> bool:
         """Whether y and a are measured from the shift: far from it, differences are rounding."""
-        likelihood = self.likelihood
-        return isinstance(likelihood, likelihoods.Likelihood) and likelihood.depends_on_difference
+        return self.likelihood.depends_on_difference
 
     def _apply_weights(self, g: Array) -> Array:
         if self.weights is None:

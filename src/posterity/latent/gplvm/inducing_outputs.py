@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from posterity import kernels, linalg
 from posterity.arrays import Array
-from posterity.inference import observed_rows as inducing_observed
+from posterity.inference import observations as inducing_observed
 from posterity.inference.observations import Observations
 from posterity.inference.posterior import LatentMarginals
 from posterity.latent.gplvm import curvature, observed

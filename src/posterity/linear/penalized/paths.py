@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.linear.penalized import shrinkage
-from posterity.linear.penalized.coordinate_descent import DescentEnd, LqProblem, descend_coordinates
+from posterity.linear.penalized import descent
+from posterity.linear.penalized.descent import DescentEnd, LqProblem, descend_coordinates
 
 _MAX_PATH = 40
 _POWERS = 6  # penalty powers from 1 down to q
@@ -129,7 +129,7 @@ def _find_silencing_factor(problem: LqProblem) -> float:
     """By how much lam must be multiplied so that no weight leaves zero on its own."""
     j = np.flatnonzero(problem.free & (problem.lam > 0.0) & (problem.c != 0.0))
     h, q = problem.h[j], problem.q
-    level = h * shrinkage.jump_threshold(q) * (np.abs(problem.c[j]) / h) ** (2.0 - q)
+    level = h * descent.jump_threshold(q) * (np.abs(problem.c[j]) / h) ** (2.0 - q)
     return float(np.max(level / problem.lam[j], initial=0.0))
 
 

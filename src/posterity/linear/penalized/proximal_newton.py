@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.linear.penalized import coordinate_descent
+from posterity.linear.penalized import descent
 from posterity.linear.penalized.problem import PenalizedPoint, PenalizedRows
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -118,12 +118,10 @@ class _QuadraticLoss:
         """New weights, step of the offset, and by how much the model says the objective falls."""
         G, c = damping * self.G, self.c + damping * (self.G @ w)
         total = self.total / damping + float(w @ (self.c + c))
-        problem = coordinate_descent.LqProblem(
+        problem = descent.LqProblem(
             G, c, max(total, 0.0), 0.5 * rows.penalty, rows.q, np.diagonal(G) > 0.0
         )
-        w_new = coordinate_descent.descend_coordinates(
-            problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS
-        ).w
+        w_new = descent.descend_coordinates(problem, w, tol=_INNER_TOL, max_iter=_INNER_SWEEPS).w
         d = w_new - w
         b_step = self.rho_mean / damping - float(self.z_mean @ d)
         fall = 2.0 * self.c @ d - d @ G @ d + self.weight * self.rho_mean**2 / damping

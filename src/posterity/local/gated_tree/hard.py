@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation, optimize, validation
 from posterity.arrays import Array
-from posterity.inference import restarts
+from posterity.inference import minima
 from posterity.local.gated_tree.problem import GatedTreeProblem
 from posterity.local.gated_tree.soft import SoftTree
 
@@ -80,9 +80,7 @@ def refit_leaves(
     for j in range(len(tree.gates) + 1):
         e = len(tree.gates) + j - tree.first
         leaf = problem.leaf_objective(tree, j, np.flatnonzero(home == j))
-        best, _ = restarts.minimise_with_restarts(
-            leaf, [tree.experts[e].ravel()], max_iter=max_iter
-        )
+        best, _ = minima.minimise_with_restarts(leaf, [tree.experts[e].ravel()], max_iter=max_iter)
         refitted[e] = best.x.reshape(refitted[e].shape)
         ends.append(best)
     return replace(tree, experts=refitted), ends
@@ -95,7 +93,7 @@ def _steepen_gates(
     x, ends = tree.flat, []
     for steepness in _STEEPNESSES:
         steep = replace(problem, center=replace(problem.center, steepness=steepness))
-        best, _ = restarts.minimise_with_restarts(steep, [x], max_iter=max_iter)
+        best, _ = minima.minimise_with_restarts(steep, [x], max_iter=max_iter)
         x = best.x
         ends.append(best)
     return tree.with_weights(x), ends

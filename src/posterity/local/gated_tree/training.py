@@ -13,7 +13,7 @@ import numpy as np
 
 from posterity import likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference import restarts
+from posterity.inference import minima
 from posterity.local.gated_tree.hard import HardTree, harden_tree
 from posterity.local.gated_tree.problem import GatedTreeProblem
 from posterity.local.gated_tree.soft import SoftTree
@@ -105,7 +105,7 @@ class TreeTrainer:
             yield tree, best
 
     def _search_best(self, problem: GatedTreeProblem, starts: Sequence[Array]) -> optimize.Optimum:
-        best, _ = restarts.minimise_with_restarts(
+        best, _ = minima.minimise_with_restarts(
             problem, starts, max_iter=self.max_iter, n_jobs=self.n_jobs
         )
         return best

@@ -18,8 +18,8 @@ import numpy as np
 
 from posterity import kernels, linalg, page_forms
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.inference import observed_rows as inducing_observed
-from posterity.inference.observed_rows import ObservedRows
+from posterity.inference import observations as inducing_observed
+from posterity.inference.observations import ObservedRows
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.page_forms import Form
 from posterity.process.inducing import rows

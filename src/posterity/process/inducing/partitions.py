@@ -10,8 +10,7 @@ import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows, ObservedRows, PartFunction
+from posterity.inference.observations import HeldRows, Observations, ObservedRows, PartFunction
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import array_api_compat
 
 from posterity import kernels, linalg
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.inference.observed_rows import ObservedRows
+from posterity.inference.observations import ObservedRows
 from posterity.linalg import products
 
 

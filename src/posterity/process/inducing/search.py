@@ -18,7 +18,7 @@ import numpy as np
 
 from posterity import arrays, kernels, linalg, optimize
 from posterity.arrays import Array, to_numpy
-from posterity.inference.observed_rows import HeldRows, ObservedRows
+from posterity.inference.observations import HeldRows, ObservedRows
 from posterity.inference.search import maximise_evidence
 from posterity.process import search as process_search
 from posterity.process.inducing import bound as inducing

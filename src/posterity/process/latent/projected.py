@@ -17,9 +17,9 @@ from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
+from posterity.inference.weights.normal import ScaleMixtureFit
 from posterity.inference.weights.prior import WeightPrior
 from posterity.inference.weights.problem import WeightProblem
-from posterity.inference.weights.scale_mixture import ScaleMixtureFit
 from posterity.inference.weights.targets import RowTargets
 from posterity.inference.weights.variational import NearestNormal
 from posterity.page_forms import Form

@@ -12,7 +12,7 @@ from scipy.special import log_softmax
 
 from posterity import compilation, optimize, validation
 from posterity.arrays import Array
-from posterity.inference import settling
+from posterity.inference import minima
 
 _SHRINKING = np.pi / 8.0  # [P9 9.19]
 _PRECISIONS = np.array([4.0, 1.0])
@@ -68,7 +68,7 @@ class ClassCalibration:
         end = optimize.minimise_lbfgs(
             loss, np.zeros(2), bounds=bounds, least_gain=_LEAST_GAIN, announce=False
         )
-        end = settling.settle_minimum(loss, end, bounds)
+        end = minima.settle_minimum(loss, end, bounds)
         return cls(*(float(factor) for factor in np.exp(end.x)))
 
     def moderate(self, latents: Array, variances: Array) -> Array:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from posterity import distributions, likelihoods, optimize, page_forms, validation
 from posterity.arrays import Array
-from posterity.inference import settling
+from posterity.inference import minima
 from posterity.likelihoods import exposed_counts
 from posterity.page_forms import Form
 from posterity.trees.boosting.objectives import Constants, SpreadTargets, spread_parameters
@@ -272,7 +272,7 @@ class _SpreadRows:
         end = optimize.minimise_lbfgs(
             loss, begin, bounds=pairs, least_gain=_LEAST_GAIN, announce=False
         )
-        end = settling.settle_minimum(loss, end, pairs)
+        end = minima.settle_minimum(loss, end, pairs)
         return likelihood.with_parameters(np.append(theta[:1] + end.x[0], end.x[1:])), float(
             end.x[0]
         )

@@ -14,8 +14,12 @@ from scipy.special import log_softmax
 from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
 from posterity.models import Member, ModelCard
-from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, encode_classes
-from posterity.models.staged import StagedClassifier
+from posterity.models.classifier import (
+    CLASS_DISTRIBUTION,
+    LATENT_VALUES,
+    StagedClassifier,
+    encode_classes,
+)
 from posterity.page_forms import Form
 from posterity.trees.boosting import calibration, training
 from posterity.trees.boosting.boosted_trees import BoostedTrees

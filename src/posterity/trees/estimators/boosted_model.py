@@ -17,7 +17,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.copies import group_copies
 from posterity.likelihoods import exposed_counts
-from posterity.models.exposure import attach_exposure
+from posterity.likelihoods.exposed_counts import attach_exposure
 from posterity.models.lazy_queries import refuse_partitions
 from posterity.models.streamed_rows import (
     Source,

@@ -14,8 +14,7 @@ from posterity import distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import Member, ModelCard
-from posterity.models.exposed_regressor import ExposedRegressor
-from posterity.models.regressor import DISTRIBUTION
+from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
 from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees

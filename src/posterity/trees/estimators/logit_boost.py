@@ -15,8 +15,7 @@ from posterity import arrays, copies, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import Member, ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION
-from posterity.models.staged import StagedClassifier
+from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
 from posterity.page_forms import Form
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS

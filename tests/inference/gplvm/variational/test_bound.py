@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels, linalg
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.latent.gplvm.terms import StandardNormalPrior
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 from posterity.latent.gplvm.variational import bound, expectations

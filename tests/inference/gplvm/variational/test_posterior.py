@@ -9,8 +9,7 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels, optimize
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.latent.gplvm.variational import bound, posterior
 from posterity.process.inducing import bound as inducing
 

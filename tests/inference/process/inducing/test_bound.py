@@ -6,9 +6,8 @@ from scipy import stats
 from support.latents import with_variance
 
 from posterity import arrays, kernels
-from posterity.inference import observed_rows
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference import observations
+from posterity.inference.observations import HeldRows, Observations
 from posterity.kernels import strings
 from posterity.process.inducing import bound
 from posterity.process.inducing import rows as inducing_rows
@@ -122,8 +121,8 @@ def test_slopes_know_that_jitter_grows_with_the_kernel(monkeypatch, kernel, X, y
 
 def test_blocks_change_nothing(monkeypatch, kernel, X, y, Z):
     whole = bound.compute_bound(kernel, NOISE, HeldRows(X, y), Z)
-    monkeypatch.setattr(observed_rows, "_CPU_VALUES", 0)
-    monkeypatch.setattr(observed_rows, "_LEAST_ROWS", 3)
+    monkeypatch.setattr(observations, "_CPU_VALUES", 0)
+    monkeypatch.setattr(observations, "_LEAST_ROWS", 3)
     for one, other in zip(
         bound.compute_bound(kernel, NOISE, HeldRows(X, y), Z), whole, strict=True
     ):
@@ -131,10 +130,10 @@ def test_blocks_change_nothing(monkeypatch, kernel, X, y, Z):
 
 
 def test_slices_cover_the_rows_once(X):
-    places = observed_rows.cut_rows(10_001, 512, X)
+    places = observations.cut_rows(10_001, 512, X)
     assert len(places) > 1
     assert np.array_equal(np.concatenate([np.arange(10_001)[i] for i in places]), np.arange(10_001))
-    assert observed_rows.cut_rows(1, 512, X) == [slice(0, 1)]
+    assert observations.cut_rows(1, 512, X) == [slice(0, 1)]
 
 
 @pytest.mark.parametrize("library", ["torch"])

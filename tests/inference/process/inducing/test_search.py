@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import arrays, kernels
-from posterity.inference.observations import Observations
-from posterity.inference.observed_rows import HeldRows
+from posterity.inference.observations import HeldRows, Observations
 from posterity.inference.search import maximise_evidence
 from posterity.kernels import strings
 from posterity.process import search as process_search

@@ -1,4 +1,4 @@
-"""Counts that scatter more than those of a Poisson distribution."""
+"""Counts 0, 1, 2, ...: Poisson, and with scatter beyond it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,89 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import digamma, expit, log_expit
+from scipy.special import digamma, expit, gammaln, log_expit
 
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.distributions import negative_binomial
 from posterity.likelihoods import exposed_counts, spread
-from posterity.likelihoods.base import Likelihood
+from posterity.likelihoods.base import Averaged, Likelihood
 
-_LARGEST_LOG = 690.0  # exp(690) and its inverse are numbers
+_LARGEST_LOG = 700.0  # exp(700) is a number
+_LARGEST_LOG_MEAN = 690.0  # exp(690) and its inverse are numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Averaged):
+    """y in {0, 1, 2, ...} of a Poisson distribution with rate exp(a).
+
+    Examples
+    --------
+    >>> from posterity import likelihoods
+    >>> likelihood = likelihoods.Poisson()
+    >>> float(likelihood.d1(y=3, a=0.0))
+    2.0
+    >>> likelihood.predict(mean=[0.0, 0.0], variance=[0.0, 4.0]).mean().round(3)
+    array([1.   , 7.389])
+    """
+
+    takes_exposure: ClassVar[bool] = True
+    joins_predictions: ClassVar[bool] = False
+
+    def log_prob(self, y: ArrayLike, a: ArrayLike) -> Array:
+        k, eta = exposed_counts.separate(y, a)
+        return k * eta - _rate(eta) - gammaln(k + 1.0)
+
+    def d1(self, y: ArrayLike, a: ArrayLike) -> Array:
+        k, eta = exposed_counts.separate(y, a)
+        return k - _rate(eta)
+
+    def d2(self, y: ArrayLike, a: ArrayLike) -> Array:
+        k, eta = exposed_counts.separate(y, a)
+        return np.broadcast_to(-_rate(eta), np.broadcast_shapes(k.shape, eta.shape))
+
+    def d3(self, y: ArrayLike, a: ArrayLike) -> Array:
+        return self.d2(y, a)
+
+    def information(self, a: ArrayLike) -> Array:
+        return _rate(a)[None]
+
+    def expected_derivatives(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        k, m = exposed_counts.separate(y, mean)
+        rate = _mean_rate(m, variance)
+        return k * m - rate - gammaln(k + 1.0), k - rate, rate + np.zeros_like(k)
+
+    def expected_d3(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Array:
+        k, m = exposed_counts.separate(y, mean)
+        return -_mean_rate(m, variance) - np.zeros(k.shape)
+
+    def predict(
+        self, mean: ArrayLike, variance: ArrayLike
+    ) -> distributions.Poisson | distributions.PoissonLogNormal:
+        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        if not np.any(v):
+            return distributions.Poisson(_rate(m + v))
+        return distributions.PoissonLogNormal(m, np.sqrt(v))
+
+    def check(self, y: Array) -> None:
+        spread.require_counts(y, "Poisson")
+
+    def fit_constant(self, y: Array, weights: Array) -> tuple[float, float]:
+        return spread.fit_rate(y, weights)
+
+
+def _rate(a: ArrayLike) -> Array:
+    """exp(a), and the largest number where that is not one."""
+    return np.exp(np.minimum(np.asarray(a, dtype=np.float64), _LARGEST_LOG))
+
+
+def _mean_rate(mean: ArrayLike, variance: ArrayLike) -> Array:
+    """The average of exp(a) over a normal a."""
+    return _rate(np.asarray(mean, dtype=np.float64) + 0.5 * np.asarray(variance, dtype=np.float64))
+
+
 _LARGEST_SHAPE = 1e8  # the counts are Poisson's to eight digits
 _LARGE = 20.0  # from here on the asymptotic series suffices
 _STEP = 0.4  # of the trapezoid rule, in the log of a variable
@@ -93,7 +167,7 @@ class NegativeBinomial(Likelihood):
     ) -> distributions.NegativeBinomial | distributions.NegativeBinomialLogNormal:
         m, v = _float(mean), _float(variance)
         if not np.any(v):
-            log_mean = np.clip(m + v, -_LARGEST_LOG, _LARGEST_LOG)
+            log_mean = np.clip(m + v, -_LARGEST_LOG_MEAN, _LARGEST_LOG_MEAN)
             return distributions.NegativeBinomial(np.exp(log_mean), self._shape)
         return distributions.NegativeBinomialLogNormal(m, np.sqrt(v), self._shape)
 
