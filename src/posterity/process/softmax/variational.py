@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize
+from posterity import callers, kernels, likelihoods, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
+from posterity.page_forms import Form
 from posterity.process.latent import sites as process_sites
 from posterity.process.latent.site_posterior import predict_rows
 from posterity.process.latent.sites import Sites
@@ -100,6 +101,28 @@ class NearestSoftmaxPosterior:
     def before_rows(self) -> ProcessPrior:
         """Return the functions before they saw their rows; their kernel includes the offset."""
         return ProcessPrior(self.kernel, self.shift, np.zeros(len(self.shift)))
+
+    def page_form(self, noise_variance: float) -> Form:
+        """Return the form from which a page computes mean and variance of the functions.
+
+        It is that of classes with a factor each, which here are all the same.
+        """
+        del noise_variance
+        n, C = self.b.shape
+        page_forms.check_size((C + 1) * n**2 // 2, f"The covariances of {n:,} rows, {C} classes")
+        s = self.sites.s
+        total = C * s[:, None] * linalg.solve_cholesky(self.sites.L, np.diag(s))
+        lower = page_forms.flatten_triangle(self.sites.L)
+        return {
+            **self.kernel.form_columns(self.X),
+            "kind": "softmax_process",
+            "shift": self.shift.tolist(),
+            "offsets": [0.0] * C,
+            "duals": list(self.b.T),
+            "roots": [s] * C,
+            "lowers": [lower] * C,
+            "lower": page_forms.flatten_triangle(linalg.cholesky(linalg.symmetrize(total))),
+        }
 
 
 @dataclass(frozen=True)
