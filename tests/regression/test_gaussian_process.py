@@ -343,13 +343,8 @@ def test_a_straight_line_needs_its_input(seed):
 @for_each("period", [0.29, 0.5, 0.77, 1.0])
 def test_an_input_whose_range_holds_whole_periods_makes_a_difference(period):
     X = np.linspace(0.0, 1.0, 9)[:, None]
-    assert (
-        fitted.find_irrelevant_columns(kernels.Periodic(period, length_scale=1.0), X, 1.0)
-        == []
-    )
-    assert fitted.find_irrelevant_columns(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [
-        0
-    ]
+    assert fitted.find_irrelevant_columns(kernels.Periodic(period, length_scale=1.0), X, 1.0) == []
+    assert fitted.find_irrelevant_columns(kernels.RBF(1e3) + kernels.White(9.0), X, 1.0) == [0]
 
 
 def test_parameters_at_the_end_of_their_range_are_named():
