@@ -20,6 +20,7 @@ from posterity.process.regressor import GaussianProcessRegressor
 from posterity.process.search import ProcessProblem, draw_further_starts
 from posterity.process.separate_outputs import SeparateOutputs
 from posterity.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
+from posterity.process.softmax.shared import SharedSoftmaxPosterior
 from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "ScaleMixtureEvidence",
     "ScaleMixturePosterior",
     "SeparateOutputs",
+    "SharedSoftmaxPosterior",
     "SitePosterior",
     "SoftmaxEvidence",
     "SoftmaxPosterior",

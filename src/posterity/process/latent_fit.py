@@ -22,6 +22,7 @@ from posterity.process import (
     ProjectedPosterior,
     PropagationPosterior,
     ScaleMixturePosterior,
+    SharedSoftmaxPosterior,
     SoftmaxPosterior,
 )
 
@@ -43,6 +44,7 @@ class LatentFit:
         | ScaleMixturePosterior
         | SoftmaxPosterior
         | NearestSoftmaxPosterior
+        | SharedSoftmaxPosterior
         | PosteriorMixture
     )
     log_evidence: float

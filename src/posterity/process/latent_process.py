@@ -29,6 +29,7 @@ from posterity.process import (
     PropagationPosterior,
     ScaleMixtureEvidence,
     ScaleMixturePosterior,
+    SharedSoftmaxPosterior,
     SoftmaxEvidence,
     SoftmaxPosterior,
     choose_points,
@@ -39,6 +40,7 @@ from posterity.process.latent_fit import LatentFit, check_host
 from posterity.process.partitioned_training import Rows
 
 INFERENCES = ("auto", "laplace", "propagation", "variational")
+_SWEPT = 1e10  # classes times the cube of the rows, up to which each class has its factor
 _SWEPT_ROWS = 3000  # up to which a posterior of several classes is found by sweeps
 _SEARCHED = 1e9  # classes times the cube of the rows on which their parameters are learned
 _FIRST_ROWS = 250, 500  # on which searches begin: each of their steps finds a mode
@@ -183,8 +185,7 @@ class LatentProcess:
         posterior = self._choose_engines[1]
         if self.inference == "auto" and self._is_of_classes:
             if isinstance(likelihood, likelihoods.Coupled):
-                few = targets.n_rows <= _SWEPT_ROWS
-                posterior = NearestSoftmaxPosterior if few else posterior
+                posterior = _choose_sweeps(targets) or posterior
             elif _is_repeatable(training):
                 single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
@@ -302,6 +303,15 @@ def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
     likelihood.check(y.reshape(-1))
     if model.noise_variance is not None or known_noise is not None:
         raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
+
+
+def _choose_sweeps(
+    targets: LatentTargets,
+) -> type[NearestSoftmaxPosterior | SharedSoftmaxPosterior] | None:
+    """Return the nearest normal whose sweeps take seconds; None where none is so fast."""
+    if len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT:
+        return NearestSoftmaxPosterior
+    return SharedSoftmaxPosterior if targets.n_rows <= _SWEPT_ROWS else None
 
 
 def _is_repeatable(training: Training) -> bool:

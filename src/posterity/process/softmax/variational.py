@@ -3,10 +3,9 @@
 Laplace's normal sits at the mode and has the curvature of the mode. Where classes hardly overlap
 the posterior is skewed: its mean lies far beyond the mode and probabilities are too near to even.
 The normal q that is nearest in the sense of Kullback and Leibler has K^-1 mean = E_q[slope] and
-precision K^-1 + E_q[curvature], both averaged over itself [OA 2.10]. Here it is the nearest of
-those whose curvature is h_n (I - 1 1^T / C) in row n, alike for all contrasts of classes: all
-functions then share one covariance, (K^-1 + diag(h))^-1 along each contrast, and a sweep takes two
-factors of N x N however many classes there are. h_n has the trace of the average curvature.
+precision K^-1 + E_q[curvature], both averaged over itself [OA 2.10]. It is found from Laplace's by
+repeated, damped, replacement of both sides. The average curvature is held as w (diag(u) - u u^T) of
+the right trace in each row, so that the factorisations of Laplace's approximation serve.
 """
 
 from __future__ import annotations
@@ -16,32 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize, page_forms
+from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.page_forms import Form
-from posterity.process.latent import sites as process_sites
-from posterity.process.latent.site_posterior import predict_rows
-from posterity.process.latent.sites import Sites
 from posterity.process.latent.targets import LatentTargets
-from posterity.process.prior import ProcessPrior
+from posterity.process.softmax.factors import ClassFactors, ClassMatrices, fill_class
+from posterity.process.softmax.gradient import WhitenedFactors, compute_variances
+from posterity.process.softmax.laplace import SoftmaxPosterior, find_mode, make_latents
+from posterity.process.softmax.modes import LatentDensity, Point, step_of
 
-_STEEPEST = 1.5  # times the largest average curvature of one class against all, in a step
-_PACE = 0.7  # of the way to the curvature that a sweep asks for, in its logarithm
+_PACE = 0.5  # of the way to what a sweep asks for, at first
+_LONG = 15  # sweeps, after which the pace slows: what has not settled goes to and fro
 _AGREED = 5e-3  # between the probabilities of one sweep and the next
-_GAIN = 2e-3  # nats, that one of so many sweeps in a row has to add to the bound:
-_GAIN_A_ROW = 5e-5  # likewise, for each row: of many rows sweeps take long
-_IDLE = 3
 _SWEEPS = 100
-_LEAST = 1e-9  # of a curvature: a variance is a difference of its inverse
+_LEAST = 1e-9  # of a share of the curvature: a variance is a difference of its inverse
 
 
-@dataclass(frozen=True)
-class NearestSoftmaxPosterior:
+class NearestSoftmaxPosterior(SoftmaxPosterior):
     """The C functions at any rows, under the normal that is nearest to their posterior.
 
-    ``log_evidence`` is a lower bound of log p(y). ``kernel`` is that of process and offset
-    together; the offsets of all classes have the mean of their variances.
+    ``log_evidence`` is a lower bound of log p(y).
 
     Examples
     --------
@@ -54,163 +46,119 @@ class NearestSoftmaxPosterior:
     -3.75
     """
 
-    kernel: kernels.Kernel
-    X: Any  # (N, D) rows, or N objects
-    shift: Array  # (C,)
-    b: Array  # (N, C), K^-1 times the means
-    sites: Sites  # of one contrast
-    log_evidence: float
-    n_iter: int
-    stop_reason: str
-
     @classmethod
     def condition(
         cls, kernel: kernels.Kernel, likelihood: likelihoods.Coupled, X: Any, targets: LatentTargets
     ) -> NearestSoftmaxPosterior:
-        """Sweep from the prior until probabilities agree.
+        """Start from Laplace's approximation, and sweep until probabilities agree.
 
-        Warns with ``optimize.ConvergenceWarning`` where they do not, and raises
-        ``linalg.NotPositiveDefiniteError`` where the kernel is not positive definite.
+        Warns with ``optimize.ConvergenceWarning`` where they do not.
         """
-        offset = np.full_like(targets.offset_variance, np.mean(targets.offset_variance))
-        targets = replace(targets, offset_variance=offset)
-        memory = process_sites.allocate(targets.n_rows)
+        memory = ClassMatrices.allocate(targets)
         with linalg.limit_threads(targets.n_rows):
-            total = process_sites.fill_covariance(memory, kernel, X, targets)
-            end, reason, converged = _sweep(_Normal.start(_Rows(*memory, likelihood, targets)))
-            sites = end.factorise()
-        if not converged:
-            callers.warn_caller(reason, optimize.ConvergenceWarning)
-        return cls(total, X, targets.shift, end.b, sites, end.bound, end.n_iter, reason)
-
-    def latent(self, X: Any) -> LatentMarginals:
-        """Return the distributions of the C functions at each row of X."""
-        mean, variance = predict_rows(self, self.kernel, self.b, X)
-        C, prior = len(self.shift), self.kernel.diag(X)
-        common = (prior - variance) / C  # the mean of all classes is as it was
-        S = variance[:, None, None] * np.eye(C) + common[:, None, None]
-        return LatentMarginals.from_covariance(self.shift + mean, S)
-
-    def joint(self, X: Any) -> LatentJoint:
-        """Return the distribution of each function over all rows of X."""
-        k, C = self.kernel(self.X, X), len(self.shift)
-        covariance = self.kernel(X) - (1.0 - 1.0 / C) * self.sites.reduction_matrix(k)
-        mean = self.shift + k.T @ self.b
-        return LatentJoint(mean, np.broadcast_to(covariance, (C, *covariance.shape)))
-
-    def before_rows(self) -> ProcessPrior:
-        """Return the functions before they saw their rows; their kernel includes the offset."""
-        return ProcessPrior(self.kernel, self.shift, np.zeros(len(self.shift)))
-
-    def page_form(self, noise_variance: float) -> Form:
-        """Return the form from which a page computes mean and variance of the functions.
-
-        It is that of classes with a factor each, which here are all the same.
-        """
-        del noise_variance
-        n, C = self.b.shape
-        page_forms.check_size((C + 1) * n**2 // 2, f"The covariances of {n:,} rows, {C} classes")
-        s = self.sites.s
-        total = C * s[:, None] * linalg.solve_cholesky(self.sites.L, np.diag(s))
-        lower = page_forms.flatten_triangle(self.sites.L)
-        return {
-            **self.kernel.form_columns(self.X),
-            "kind": "softmax_process",
-            "shift": self.shift.tolist(),
-            "offsets": [0.0] * C,
-            "duals": list(self.b.T),
-            "roots": [s] * C,
-            "lowers": [lower] * C,
-            "lower": page_forms.flatten_triangle(linalg.cholesky(linalg.symmetrize(total))),
-        }
+            latents = make_latents(kernel, likelihood, X, targets, memory)
+            laplace, _ = find_mode(latents, memory, None)
+            end = _sweep(_NearestState.from_laplace(latents, laplace.point, memory))
+            for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
+                fill_class(memory, c, D_c, float(targets.offset_variance[c]))
+        if not end.has_converged:
+            callers.warn_caller(end.reason, optimize.ConvergenceWarning)
+        return cls(
+            kernel,
+            X,
+            targets,
+            end.b,
+            end.factors.D,
+            memory.classes,
+            memory.total,
+            end.bound,
+            end.n_iter,
+            end.reason,
+        )
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """What stays from sweep to sweep."""
+class _NearestState:
+    """A normal: its mean f = K b, the curvature w (diag(u) - u u^T), its covariances S of rows."""
 
-    K: Array  # (N, N), offset included
-    memory: Array  # (N, N), of a factor
-    likelihood: likelihoods.Coupled
-    targets: LatentTargets
-
-
-@dataclass(frozen=True)
-class _Normal:
-    """A normal of mean f = K b and curvature h, and what the likelihood says under it."""
-
-    rows: _Rows
+    latents: LatentDensity
+    memory: ClassMatrices
     b: Array  # (N, C)
     f: Array  # (N, C)
-    h: Array  # (N,), for a row that counts once
-    average: Array  # (N,), the curvature that the likelihood has, averaged
-    steepest: Array  # (N,), no less than that along any contrast
-    residual: Array  # (N, C), the slope less b
-    bound: float  # of the log evidence
-    n_iter: int
-    velocity: Array  # (N, C), of b in the last sweep; zero where that led down
-    age: int = 0  # sweeps since it rested
+    w: Array  # (N,)
+    u: Array  # (N, C)
+    S: Array  # (N, C, C)
+    factors: ClassFactors
+    n_iter: int = 0
+    change: float = np.inf  # of a probability, that a sweep asked for
+    bound: float = np.nan
 
     @classmethod
-    def start(cls, rows: _Rows) -> _Normal:
-        """The prior mean, with the curvature of even chances."""
-        N, C = rows.targets.n_rows, len(rows.targets.shift)
-        return cls.evaluate(rows, np.zeros((N, C)), np.full(N, 1.0 / C), 0)
-
-    @classmethod
-    def evaluate(cls, rows: _Rows, b: Array, h: Array, n_iter: int) -> _Normal:
-        """The averages and the bound at a mean and a curvature."""
-        t, C = rows.targets, b.shape[1]
-        sites = Sites.factorise(rows.K, t.weights * h, rows.memory)
-        variances = sites.invert(rows.K).variances
-        f, S = rows.K @ b, variances[:, None, None] * (np.eye(C) - 1.0 / C)
-        log_p, d1, w, u = rows.likelihood.expected_value_and_slope(t.y, t.shift + f, S)
-        average = w * (1.0 - np.sum(u * u, axis=1)) / (C - 1)
-        steepest = _STEEPEST * w * np.max(u * (1.0 - u), axis=1)
-        spread = sites.log_determinant - (t.weights * h) @ variances
-        bound = float(t.weights @ log_p - 0.5 * (np.sum(b * f) + (C - 1) * spread))
-        residual = t.weights[:, None] * d1 - b
-        average = np.maximum(average, _LEAST)
-        return cls(rows, b, f, h, average, steepest, residual, bound, n_iter, np.zeros_like(b))
+    def from_laplace(
+        cls, latents: LatentDensity, point: Point, memory: ClassMatrices
+    ) -> _NearestState:
+        """Return the state of Laplace's approximation at a point."""
+        w = np.ones(latents.targets.n_rows)
+        S, factors = _covariances(latents, w, point.u, memory)
+        return cls(latents, memory, point.b, point.f, w, point.u, S, factors)
 
     @property
-    def change(self) -> float:
-        """The largest of a probability that a sweep asks for."""
-        moved = np.max(np.abs(self.residual), axis=1) / self.rows.targets.weights
-        return float(np.max(np.maximum(moved, np.abs(self.average - self.h))))
+    def has_converged(self) -> bool:
+        return self.change <= _AGREED
 
-    def sweep(self) -> _Normal:
-        """A step of the mean, as long as the steepest contrast allows, and one of the curvature."""
-        r, h = self.rows, self.h
-        steep = r.targets.weights * np.maximum(self.steepest, h)
-        sites = Sites.factorise(r.K, steep, r.memory)
-        db = self.residual - sites.apply(r.K @ self.residual)
-        db += self.age / (self.age + 3.0) * self.velocity  # Nesterov's momentum
-        there = self.evaluate(r, self.b + db, h * (self.average / h) ** _PACE, self.n_iter + 1)
-        if there.bound < self.bound:
-            return there  # which rests
-        return replace(there, velocity=db, age=self.age + 1)
+    @property
+    def reason(self) -> str:
+        if self.has_converged:
+            return f"a further sweep changes no probability by more than {_AGREED:.0e}"
+        return f"after {self.n_iter} sweeps probabilities still change by {self.change:.0e}"
 
-    def factorise(self) -> Sites:
-        """The sites of the curvature."""
-        return Sites.factorise(self.rows.K, self.rows.targets.weights * self.h, self.rows.memory)
+    def sweep(self) -> _NearestState:
+        """Some of the way to the mean and the curvature that this normal asks for."""
+        t, L = self.latents.targets, self.latents
+        _, d1, w_new, u_new = L.likelihood.expected_value_and_slope(t.y, t.shift + self.f, self.S)
+        change = float(np.max(np.abs(u_new - self.u)))
+        pace = _PACE * min(1.0, _LONG / (1.0 + self.n_iter))
+        w = self.w + pace * (w_new - self.w)
+        u = self.u + pace * (u_new - self.u)
+        S, factors = _covariances(L, w, u, self.memory)
+        slope = t.weights[:, None] * d1 - self.b
+        point = Point(self.b, self.f, np.nan, slope, u)
+        step = step_of(WhitenedFactors(factors).times, L, point)
+        moved = replace(self, b=self.b + pace * step.b, f=self.f + pace * step.f)
+        state = replace(moved, w=w, u=u, S=S, factors=factors)
+        return replace(state, n_iter=self.n_iter + 1, change=change)
+
+    def add_lower_bound(self) -> _NearestState:
+        """With the lower bound of the log evidence that this normal gives."""
+        t = self.latents.targets
+        log_p, _, _, _ = self.latents.likelihood.expected_value_and_slope(
+            t.y, t.shift + self.f, self.S
+        )
+        diagonal = np.einsum("ncc->nc", self.S)
+        inner = np.einsum("nc,ncd,nd->n", self.u, self.S, self.u)
+        trace = (t.weights * self.w) @ (np.sum(self.u * diagonal, axis=1) - inner)
+        distance = np.sum(self.b * self.f) - trace + self.factors.log_determinant
+        return replace(self, bound=float(t.weights @ log_p - 0.5 * distance))
 
 
-def _sweep(state: _Normal) -> tuple[_Normal, str, bool]:
-    """The largest bound that sweeps found, why they ended, and whether that is convergence.
-
-    Averages are taken at points, which change places as means of classes do: probabilities of many
-    classes may go on changing by a little that raises no bound.
-    """
-    best, idle = state, 0
-    least = max(_GAIN, _GAIN_A_ROW * state.rows.targets.n_rows)
-    while idle < _IDLE:
-        if state.change <= _AGREED:
-            return state, f"a further sweep changes no probability by more than {_AGREED:.0e}", True
-        if state.n_iter == _SWEEPS:
-            left = f"after {_SWEEPS} sweeps probabilities still change by {state.change:.0e}"
-            return best, left, False
+def _sweep(state: _NearestState) -> _NearestState:
+    for _ in range(_SWEEPS):
         state = state.sweep()
-        idle = 0 if state.bound > best.bound + least else idle + 1
-        best = max(best, state, key=lambda each: each.bound)
-    return best, f"{_IDLE} sweeps in a row raised the bound by less than {least:.0e}", True
+        if state.has_converged:
+            break
+    return state.add_lower_bound()
+
+
+def _covariances(
+    latents: LatentDensity, w: Array, u: Array, memory: ClassMatrices
+) -> tuple[Array, ClassFactors]:
+    """Covariances of the latent values of each row, and the factors they come from."""
+    t = latents.targets
+    shares = np.maximum(u, _LEAST)
+    shares = shares / np.sum(shares, axis=1, keepdims=True)
+    curved = replace(latents, targets=replace(t, weights=t.weights * np.maximum(w, _LEAST)))
+    nowhere = Point(shares, shares, np.nan, shares, shares)
+    factors = ClassFactors.factorise(curved, nowhere, memory)
+    prior = np.diagonal(latents.K)[:, None] + t.offset_variance
+    variances = compute_variances(factors, prior)
+    return WhitenedFactors.solve_in_place(factors).row_covariances(variances), factors
