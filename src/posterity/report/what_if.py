@@ -66,10 +66,10 @@ def payload(model: tables.TableModel, *, first: Sequence[str] = ()) -> Form | No
     Examples
     --------
     >>> import polars as pl
-    >>> from posterity import regression
+    >>> from posterity import BayesianLinearRegression
     >>> frame = pl.DataFrame({"size": [1.0, 2.0, 3.0, 4.5], "price": [10.0, 21.0, 29.0, 46.0]})
     >>> schema = tables.Schema("price", "regression", (tables.Column("size", "number"),))
-    >>> fitted = tables.TableModel(regression.BayesianLinearRegression(), schema).fit(frame)
+    >>> fitted = tables.TableModel(BayesianLinearRegression(), schema).fit(frame)
     >>> found = payload(fitted)
     >>> found["target"], found["inputs"][0]["name"]
     ('price', 'size')
