@@ -13,8 +13,8 @@ from distributions import test_contract as of_distributions
 from features import test_contract as of_features
 from kernels import test_contract as of_kernels
 from likelihoods import test_contract as of_likelihoods
+from models import test_regressors as of_regressors
 from priors import test_contract as of_priors
-from regression import test_contract as of_regressors
 from scipy import stats
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import has_fit_parameter
