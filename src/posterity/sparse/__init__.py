@@ -3,7 +3,7 @@
 ``RelevanceVectorRegressor().fit(X, y)`` with its default kernel, stage by stage:
 
 1. ``relevance_model``: rows are checked, and put in an order and in units of their own.
-2. ``default_kernel``: a process of 500 rows finds length scales, a common one and one for each column.
+2. ``default_kernel``: a process of 500 rows finds one common length scale, and one for each column.
 3. ``default_kernel``: at these and at wider ones, vectors are chosen among 1,000 rows.
 4. ``engines``: columns of a kernel, and outputs in normal noise or of a likelihood, meet.
 5. ``normal``: candidates join, a compiled step at a time (``sequential``, ``steps``), until none
