@@ -20,7 +20,9 @@ from posterity.process import (
     SeparateOutputs,
     condition_on_points,
 )
+from posterity.process.latent.targets import LatentTargets
 from posterity.process.latent_fit import LatentFit
+from posterity.process.softmax.shared import SharedSoftmaxPosterior
 from posterity.sparse.vector_fit import VectorFit
 
 N = 30
@@ -69,6 +71,14 @@ def separate():
 
 def shared(y):
     return ProcessPosterior.condition(KERNEL, 0.1, X, Observations.from_targets(y))
+
+
+def condition_classes(labels):
+    likelihood, codes = likelihoods.Categorical(3), np.unique(labels, return_inverse=True)[1]
+    targets = LatentTargets.with_offset_prior(
+        codes * 1.0, np.ones(len(codes)), likelihood, offset=True
+    )
+    return SharedSoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
 
 
 def same(posterior, queries):
@@ -148,6 +158,7 @@ CASES = {
     "propagation": (lambda: classes(TWO, inference="propagation"), 1, same),
     "Laplace's process": (lambda: classes(TWO, inference="laplace"), 1, same),
     "softmax": (lambda: classes(THREE), 3, same),
+    "softmax, one factor": (lambda: condition_classes(THREE), 3, same),
     "softmax, Laplace": (lambda: classes(THREE, inference="laplace"), 3, same),
     "softmax, points": (lambda: classes(THREE, inducing_points=9), 3, same),
 }
