@@ -206,3 +206,32 @@ def test_two_passes_may_run_at_once(frame, folder):
     chunks = Chunks.from_parquet(folder, target="y", rows=9)
     for one, other in zip(chunks, chunks.map(np.negative), strict=True):
         np.testing.assert_array_equal(one.X, -other.X)
+
+
+def test_results_read_ahead_come_in_order():
+    assert list(parquet.read_ahead(lambda i: i * i, range(20))) == [i * i for i in range(20)]
+    assert list(parquet.read_ahead(abs, [])) == []
+
+
+def test_the_next_read_begins_while_the_caller_has_this_one():
+    begun = [threading.Event() for _ in range(3)]
+    results = parquet.read_ahead(lambda i: begun[i].set() or i, range(3))
+    assert next(results) == 0
+    assert begun[1].wait(timeout=5)
+    assert not begun[2].is_set()
+    results.close()
+
+
+def test_an_error_of_a_read_is_raised_at_its_turn():
+    results = parquet.read_ahead(lambda i: 1 // i, [1, 0, 1])
+    assert next(results) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+
+
+def test_the_thread_ends_with_the_generator():
+    before = threading.active_count()
+    results = parquet.read_ahead(abs, range(3))
+    next(results)
+    results.close()
+    assert threading.active_count() == before

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.designs import blocks, reservoir, sources
+from posterity.designs import blocks, sources
 from posterity.designs.blocks import RowBlock, RowForm
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class Chunks:
         """
         self.require_rereadable("a sample")
         passing = progress.track(self, total=self.n_rows, description="Sampling rows")
-        return reservoir.sample_rows(passing, _check_count(n, "n"), rng)
+        return blocks.sample_rows(passing, _check_count(n, "n"), rng)
 
     def require_rereadable(self, purpose: str) -> None:
         """Raise if the rows can be read only once; ``purpose`` is named in the error."""

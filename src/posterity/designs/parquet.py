@@ -12,19 +12,22 @@ import os
 import textwrap
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent import futures
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 from numpy.typing import NDArray
 
 from posterity.designs import sources
-from posterity.designs.ahead import read_ahead
 from posterity.designs.blocks import Parts
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -186,3 +189,26 @@ def _check_columns(columns: tuple[str, ...], schema: pl.Schema, file: Path) -> N
                 f"column {name!r} of {file.name} has type {schema[name]}, which is not numeric; "
                 "encode it as numbers first, or select the inputs with features=[...]."
             )
+
+
+def read_ahead(read: Callable[[S], T], spans: Iterable[S]) -> Generator[T, None, None]:
+    """``map(read, spans)``, in order, with one read ahead in a separate thread.
+
+    An error of ``read`` is raised at its position. If the caller stops early, the current read is
+    awaited and its result dropped: no thread outlives the generator.
+
+    Examples
+    --------
+    >>> from posterity.designs import parquet
+    >>> list(parquet.read_ahead(abs, [-1, -2, -3]))
+    [1, 2, 3]
+    """
+    with futures.ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as thread:
+        pending: futures.Future[T] | None = None
+        for span in spans:
+            upcoming = thread.submit(read, span)
+            if pending is not None:
+                yield pending.result()
+            pending = upcoming
+        if pending is not None:
+            yield pending.result()

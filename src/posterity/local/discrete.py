@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Self
+import functools
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
+from sklearn.base import BaseEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from posterity import distributions, models, optimize, validation
 from posterity.arrays import Array
@@ -21,11 +24,62 @@ from posterity.inference.conjugate import (
     compute_log_mean,
     learn_concentration,
 )
-from posterity.local import categories
-from posterity.local.categories import Columns
-from posterity.local.count_table import CountTable
 from posterity.models import Member, ModelCard, classifier
 from posterity.models.classifier import CLASS_DISTRIBUTION
+
+Columns: TypeAlias = list[list[Hashable]]
+"""D columns of N categories each."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """Counts (V, C) of V different values, which are anything that can be hashed, in C classes."""
+
+    values: tuple[Hashable, ...]  # in the order of the rows
+    counts: Array
+
+    @classmethod
+    def empty(cls, n_classes: int) -> CountTable:
+        """Before anything was seen."""
+        return cls((), np.zeros((0, n_classes)))
+
+    @functools.cached_property
+    def _places(self) -> dict[Hashable, int]:
+        """The row of each value."""
+        return {value: row for row, value in enumerate(self.values)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only what cannot be worked out again."""
+        return {"values": self.values, "counts": self.counts}
+
+    def add_counts(
+        self, values: Iterable[Hashable], codes: NDArray[np.intp], w: Array
+    ) -> CountTable:
+        """With further observations: values, the numbers of their classes, how often each counts.
+
+        Examples
+        --------
+        >>> table = CountTable.empty(2).add_counts("aba", np.array([0, 1, 1]), np.ones(3))
+        >>> table.values, table.counts.tolist()
+        (('a', 'b'), [[1.0, 1.0], [0.0, 1.0]])
+        """
+        places = dict(self._places)
+        rows = np.array([places.setdefault(value, len(places)) for value in values], dtype=np.intp)
+        counts = np.zeros((len(places), self.counts.shape[1]))
+        counts[: len(self.counts)] = self.counts
+        np.add.at(counts, (rows, codes), w)
+        return CountTable(tuple(places), counts)
+
+    def with_classes(self, n_classes: int, columns: NDArray[np.intp]) -> CountTable:
+        """Among more classes, of which these columns are those known so far."""
+        counts = np.zeros((len(self.counts), n_classes))
+        counts[:, columns] = self.counts
+        return CountTable(self.values, counts)
+
+    def look_up(self, table: Array, values: Iterable[Hashable]) -> Array:
+        """The rows (n, C) of a table (V, C) that are about these values; zeros for unseen ones."""
+        padded = np.vstack([table, np.zeros((1, table.shape[1]))])
+        return padded[[self._places.get(value, -1) for value in values]]
 
 
 @declare_parameters
@@ -114,7 +168,7 @@ class DiscreteClassifier(classifier.Classifier):
             How often each row counts: an integer weight equals repeating the row.
         """
         self._check_concentration()
-        columns, n = categories.check_columns(self, X, reset=True)
+        columns, n = check_columns(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, n)
         codes = self._learn_classes(y, n, weights).astype(np.intp)
         self._begin()
@@ -139,7 +193,7 @@ class DiscreteClassifier(classifier.Classifier):
         """
         self._check_concentration()
         first = "tables_" not in vars(self)
-        columns, n = categories.check_columns(self, X, reset=first)
+        columns, n = check_columns(self, X, reset=first)
         weights = validation.check_sample_weight(sample_weight, n)
         counts = np.ones(n) if weights is None else weights
         labels = classifier.check_labels(self, y, n)
@@ -152,7 +206,7 @@ class DiscreteClassifier(classifier.Classifier):
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """The predictive distribution of the class at each row: the posterior mean."""
         check_is_fitted(self)
-        columns, n = categories.check_columns(self, X, reset=False)
+        columns, n = check_columns(self, X, reset=False)
         log_p = self._log_independent(columns, n) if self.independent else self._log_joint(columns)
         if len(self.classes_) == 2:
             return distributions.Bernoulli(log_p[:, 1], log_p[:, 0])
@@ -240,3 +294,45 @@ class DiscreteClassifier(classifier.Classifier):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def check_columns(estimator: BaseEstimator, X: Any, *, reset: bool) -> tuple[Columns, int]:
+    """The categories column by column, and the number of rows.
+
+    Examples
+    --------
+    >>> check_columns(BaseEstimator(), [["a", 1], ["b", 1]], reset=True)
+    ([['a', 'b'], [1, 1]], 2)
+    """
+    validation.refuse_collection(X, type(estimator).__name__, learned=reset)
+    # Of a list or a frame that holds both, NumPy would turn the numbers into words.
+    dtype = None if isinstance(X, np.ndarray) else object
+    table = validate_data(estimator, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+    columns: Columns = table.T.tolist()
+    for d, column in enumerate(columns):
+        _refuse_non_categories(column, d)
+    return columns, len(table)
+
+
+def _refuse_non_categories(column: list[Any], d: int) -> None:
+    """Name the first row that holds nothing, or something that cannot be looked up."""
+    try:
+        missing = [value for value in set(column) if _is_missing(value)]
+    except TypeError as error:
+        raise TypeError(
+            f"Column {d} of X holds a value that cannot be hashed ({error}); use numbers, words or "
+            "tuples as categories."
+        ) from error
+    if missing:
+        row = next(i for i, value in enumerate(column) if _is_missing(value))
+        raise ValueError(
+            f"Input X contains NaN, infinity or None: {column[row]!r} in column {d} (row {row}). "
+            "Give what is missing a category of its own first, such as 'missing'."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    """NaN, NaT, None, pandas.NA, or a number that is not finite."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return bool(value != value) or (isinstance(value, float) and not np.isfinite(value))
