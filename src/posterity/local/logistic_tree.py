@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, copies, designs, distributions, models, validation
+from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
 from posterity.linear.weight_classifier import check_choice
 from posterity.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
-from posterity.models import FeatureModel, Member, ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
+from posterity.local.gated_classifier import GatedClassifier
+from posterity.models import Member, ModelCard, classes
+from posterity.models.classifier import CLASS_DISTRIBUTION
 from posterity.page_forms import Form
 
 TRAININGS = ("joint", "branchwise")
@@ -23,7 +21,7 @@ GATES = ("soft", "hard")
 
 
 @declare_parameters
-class LogisticTreeClassifier(FeatureModel, Classifier):
+class LogisticTreeClassifier(GatedClassifier):
     """Logistic regression with a tree of soft or hard gates.  [P9 9.56]
 
     The latent value of a class is a sum of linear functions, one for each branch of a complete
@@ -115,10 +113,6 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     max_depth: int = 3
     validation_fraction: float = 0.2
     prior_variance: float = 2.0
-    n_restarts: int = 4
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="Bernoulli, categorical",
@@ -133,33 +127,6 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     )
 
     tree_: SoftTree | HardTree = field(init=False)
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, D)
-            Inputs.
-        y : array-like of shape (N,)
-            Classes.
-        sample_weight : array-like of shape (N,), optional
-            Number of repetitions of each row: an integer weight equals repeating the row.
-        """
-        self._check_parameters()
-        X_rows = validation.check_X(self, X, reset=True)
-        validation.check_powers(X_rows, X)
-        weights = validation.check_repetitions(sample_weight, len(X_rows))
-        codes = self._learn_classes(y, len(X_rows), weights)
-        copies.warn_of_counted_copies(X_rows, codes, weights, is_class=True)
-        rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
-        self._fit_features(rows, counts)
-        standard = designs.Standardized.from_design(
-            designs.Dense(self._transform_features(rows)), counts, offset=True
-        )
-        self._center, self._scale = standard.center, standard.scale
-        self._learn(standard.rows(0, len(rows)), targets, counts)
-        return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
@@ -192,12 +159,11 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
         }
 
     def _check_parameters(self) -> None:
-        counts = [("max_depth", 0), ("n_restarts", 0), ("max_iter", 1)]
-        for name, least in counts if self.depth is None else [("depth", 0), *counts]:
-            validation.check_count(getattr(self, name), name, least=least)
+        for name in ["max_depth"] if self.depth is None else ["depth", "max_depth"]:
+            validation.check_count(getattr(self, name), name, least=0)
+        super()._check_parameters()
         check_choice(self.training, "training", TRAININGS)
         check_choice(self.gates, "gates", GATES)
-        validation.check_positive(self.prior_variance, "prior_variance")
         if validation.check_positive(self.validation_fraction, "validation_fraction") >= 1.0:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} must be less than one."
@@ -231,22 +197,8 @@ class LogisticTreeClassifier(FeatureModel, Classifier):
     def _adopt(self, found: TreeFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self.tree_ = found.model
-        self.gate_coef_, self.gate_intercept_ = self._unscale_weights(found.tree.gates)
-        own = 0 if len(self.classes_) == 2 else slice(None)
-        experts, leaves = found.tree.experts[:, own], found.tree.sum_to_leaves()[:, own]
-        self.expert_coef_, self.expert_intercept_ = self._unscale_weights(experts)
-        self.leaf_coef_, self.leaf_intercept_ = self._unscale_weights(leaves)
+        self._publish_weights(found.tree.gates, found.tree.experts)
+        leaves = found.tree.sum_to_leaves()
+        self.leaf_coef_, self.leaf_intercept_ = self._unscale_experts(leaves)
         self.log_posterior_ = found.log_posterior
         self.n_iter_, self.stop_reason_ = found.n_iter, found.stop_reason
-
-    def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
-        """Weights (..., M) of the columns as they are, and the intercepts that go with them."""
-        coef = W[..., :-1] / self._scale
-        return coef, W[..., -1] - coef @ self._center
-
-    def _queries(self, X: ArrayLike) -> Array:
-        """Standardised features of each row, and a one."""
-        check_is_fitted(self)
-        Z = self._transform_features(validation.check_X(self, X, reset=False))
-        design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
-        return design.rows(0, len(Z))

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import arrays, copies, designs, distributions, models, validation
+from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference import rows as equal_rows
 from posterity.local import ExpertMixture, ExpertsProblem, MixtureFit, fit_experts
-from posterity.models import FeatureModel, Member, ModelCard, classes
-from posterity.models.classifier import CLASS_DISTRIBUTION, Classifier
+from posterity.local.gated_classifier import GatedClassifier
+from posterity.models import Member, ModelCard, classes
+from posterity.models.classifier import CLASS_DISTRIBUTION
 from posterity.page_forms import Form
 
 
 @declare_parameters
-class MixtureOfExpertsClassifier(FeatureModel, Classifier):
+class MixtureOfExpertsClassifier(GatedClassifier):
     """Several logistic classifiers, each weighted by a gate.  [P9 Prob 9.9]
 
     The probability of a class is the average of ``n_experts`` linear classifiers, weighted by gates
@@ -82,11 +80,6 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     """
 
     n_experts: int = field(default=2, kw_only=False)
-    prior_variance: float = 10.0
-    n_restarts: int = 4
-    max_iter: int = 1000
-    n_jobs: int | None = None
-    random_state: Any = None
 
     card = ModelCard(
         likelihood="Bernoulli, categorical",
@@ -107,31 +100,6 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
     )
 
     _mixture: ExpertMixture = field(init=False)
-
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (N, D)
-            Inputs.
-        y : array-like of shape (N,)
-            Classes.
-        sample_weight : array-like of shape (N,), optional
-            Number of repetitions of each row: an integer weight equals repeating the row.
-        """
-        for name, least in (("n_experts", 1), ("n_restarts", 0), ("max_iter", 1)):
-            validation.check_count(getattr(self, name), name, least=least)
-        validation.check_positive(self.prior_variance, "prior_variance")
-        X_rows = validation.check_X(self, X, reset=True)
-        validation.check_powers(X_rows, X)
-        weights = validation.check_repetitions(sample_weight, len(X_rows))
-        codes = self._learn_classes(y, len(X_rows), weights)
-        copies.warn_of_counted_copies(X_rows, codes, weights, is_class=True)
-        rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
-        self._fit_features(rows, counts)
-        self._adopt(self._search(self._transform_features(rows), targets, counts))
-        return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
@@ -154,47 +122,35 @@ class MixtureOfExpertsClassifier(FeatureModel, Classifier):
         """Return the form from which a page computes the prediction."""
         return {"kind": "experts", **classes.form_experts(self)}
 
-    def _search(self, Z: Array, y: Array, counts: Array) -> MixtureFit:
-        standard = designs.Standardized.from_design(designs.Dense(Z), counts, offset=True)
-        self._center, self._scale = standard.center, standard.scale
+    def _check_parameters(self) -> None:
+        validation.check_count(self.n_experts, "n_experts", least=1)
+        super()._check_parameters()
+
+    def _learn(self, Z: Array, y: Array, counts: Array) -> None:
         problem = ExpertsProblem.from_rows(
-            standard.rows(0, len(Z)),
+            Z,
             y,
             counts,
             classes.likelihood_of_classes(len(self.classes_)),
             n_experts=self.n_experts,
             prior_variance=self.prior_variance,
         )
-        return fit_experts(
+        found = fit_experts(
             problem,
             n_restarts=self.n_restarts,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             rng=arrays.generator(self.random_state),
         )
+        self._adopt(found)
 
     def _adopt(self, found: MixtureFit) -> None:
         """Publish a fit, with weights in the units of the data."""
         self._mixture = found.mixture
-        self.gate_coef_, self.gate_intercept_ = self._unscale_weights(found.mixture.gates)
-        experts = found.mixture.experts
-        binary = len(self.classes_) == 2
-        self.expert_coef_, self.expert_intercept_ = self._unscale_weights(
-            experts[:, :, 0] if binary else experts
-        )
+        gates = np.moveaxis(found.mixture.gates, 0, -1)
+        self._publish_weights(gates, np.moveaxis(found.mixture.experts, 0, -1))
         self.log_posterior_, self.log_posteriors_ = found.log_posterior, found.values
         self.n_iter_, self.stop_reason_ = found.optimum.n_iter, found.optimum.stop_reason
-
-    def _unscale_weights(self, W: Array) -> tuple[Array, Array]:
-        """Weights (..., M) of the columns as they are, and the intercepts that go with them."""
-        coef = np.moveaxis(W[:-1], 0, -1) / self._scale
-        return coef, W[-1] - coef @ self._center
-
-    def _queries(self, X: ArrayLike) -> Array:
-        """Standardised features of each row, and a one."""
-        Z = self._query_features(X)
-        design = designs.Standardized(designs.Dense(Z), self._center, self._scale, offset=True)
-        return design.rows(0, len(Z))
 
     def _answers(self, Z: Array) -> distributions.Discrete:
         """What each expert predicts, a batch (n, K)."""
