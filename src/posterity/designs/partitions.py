@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """How a worker converts the raw parts of a partition to a block."""
+    """The conversion, on a worker, of the raw parts of a partition to a block."""
 
     form: RowForm
     encode: Callable[[NDArray[Any]], Array] | None = None  # encoder of targets that are not numbers

@@ -286,7 +286,7 @@ class DiscreteClassifier(classifier.Classifier):
         return log_softmax(log_p, axis=1)
 
     def _values(self, columns: Columns) -> list[Sequence[Hashable]]:
-        """What each table counts."""
+        """The values that each table counts."""
         return list(columns) if self.independent else [list(zip(*columns, strict=True))]
 
     def __sklearn_tags__(self) -> Tags:

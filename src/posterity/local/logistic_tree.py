@@ -136,7 +136,7 @@ class LogisticTreeClassifier(GatedClassifier):
 
     @models.refuse_partitions
     def gate_proba(self, X: ArrayLike) -> Array:
-        """How far each leaf is trusted at each row, (n, K + 1): the product of its gates."""
+        """Trust in each leaf at each row, (n, K + 1): the product of its gates."""
         Z = self._queries(X)
         return self.tree_.leaf_probabilities(Z)
 

@@ -109,7 +109,7 @@ class MixtureOfExpertsClassifier(GatedClassifier):
 
     @models.refuse_partitions
     def gate_proba(self, X: ArrayLike) -> Array:
-        """How far each expert is trusted at each row, (n, K)."""
+        """Trust in each expert at each row, (n, K): the softmax of the gates."""
         Z = self._queries(X)
         return np.exp(self._mixture.log_gates(Z))
 
@@ -153,7 +153,7 @@ class MixtureOfExpertsClassifier(GatedClassifier):
         self.n_iter_, self.stop_reason_ = found.optimum.n_iter, found.optimum.stop_reason
 
     def _answers(self, Z: Array) -> distributions.Discrete:
-        """What each expert predicts, a batch (n, K)."""
+        """The prediction of each expert, a batch (n, K)."""
         a = self._mixture.latents(Z)
         if len(self.classes_) == 2:
             return distributions.Bernoulli.from_logit(a[:, :, 0])

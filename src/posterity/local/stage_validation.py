@@ -1,4 +1,4 @@
-"""How many units a sum needs, and the noise about it, from rows that its units have not seen."""
+"""The number of units of a sum, and the noise about it, from rows its units have not seen."""
 
 from __future__ import annotations
 

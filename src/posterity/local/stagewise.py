@@ -338,7 +338,7 @@ def prepare_stages(
     learning_rate: float = 1.0,
     subsample: float = 1.0,
 ) -> StagewiseFitter:
-    """What fits a sum of units, each the best addition to those before it.
+    """Return the fitter of a sum of units, each the best addition to those before it.
 
     Every stage raises the log-likelihood. They end where no unit raises it by more than what its
     prior costs and a thousandth of a nat.

@@ -133,7 +133,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Discrete]:
-        """What ``predict_dist`` would be after the first unit, the second, and so on."""
+        """Yield the answer of ``predict_dist`` after the first unit, the second, and so on."""
         for _, A in self._iterate_units(X):
             yield classes.predict_at_latents(A)
 

@@ -1,4 +1,4 @@
-"""What estimators share that add one unit at a time to a sum."""
+"""The parameters and the fit of estimators that add one unit at a time to a sum."""
 
 from __future__ import annotations
 

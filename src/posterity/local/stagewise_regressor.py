@@ -176,7 +176,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     def staged_predict_dist(
         self, X: ArrayLike, *, exposure: ArrayLike | None = None
     ) -> Iterator[distributions.Univariate]:
-        """What ``predict_dist`` would be after the first unit, the second, and so on."""
+        """Yield the answer of ``predict_dist`` after the first unit, the second, and so on."""
         for step, A in self._iterate_units(X):
             likelihood = _univariate(step)
             a = models.add_exposure(likelihood, A[:, 0], exposure)
@@ -184,7 +184,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
 
     @models.refuse_partitions
     def staged_predict(self, X: ArrayLike, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
-        """What ``predict`` would be after the first unit, the second, and so on."""
+        """Yield the answer of ``predict`` after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X, exposure=exposure):
             yield _mean_or_median(dist)
 

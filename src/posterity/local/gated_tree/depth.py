@@ -1,4 +1,4 @@
-"""How deep a tree is to be: by the log score of rows that were held out."""
+"""The depth of a tree, chosen by the log score of rows that were held out."""
 
 from __future__ import annotations
 

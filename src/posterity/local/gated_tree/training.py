@@ -32,7 +32,7 @@ class TreeFit:
 
 @dataclass(frozen=True)
 class TreeTrainer:
-    """How trees are fitted."""
+    """The fitting of trees, with all its settings."""
 
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
     prior_variance: float = 10.0
