@@ -15,9 +15,9 @@ import numpy as np
 
 from posterity import linalg
 from posterity.arrays import Array
+from posterity.latent.components.evidence import Spectrum
 from posterity.latent.components.principal import Principal
 from posterity.latent.components.sources import PresentRows, RowSource
-from posterity.latent.components.spectrum import Spectrum
 from posterity.linalg import axes, symmetric
 
 Choice: TypeAlias = Callable[[Spectrum], int]

@@ -20,9 +20,9 @@ from posterity.latent.gplvm.locating import (
     locate_at,
 )
 from posterity.latent.gplvm.outputs import ExactDecoder, ExactOutputs
-from posterity.latent.gplvm.paths import Path
 from posterity.latent.gplvm.placements import compute_back_features
 from posterity.latent.gplvm.row_outputs import decode_rows
+from posterity.latent.gplvm.trajectories import Path
 from posterity.latent.gplvm.variational.posterior import VariationalPosterior, condition_variational
 from posterity.latent.gplvm.variational.relevance import compute_relevances
 

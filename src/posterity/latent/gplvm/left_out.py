@@ -76,7 +76,7 @@ def locate_left_out(fitted: MapFit, groups: NDArray[np.intp], Y: Array) -> Array
     """Find the latent points (N, Q) of rows Y (N, D), each by means of other groups.
 
     Y has NaN where an output is not seen. Groups are left out in ten parts at most; there are two
-    groups at least. A row has the highest of its summits.
+    groups at least. A row has the highest of its maxima.
     """
     codes, points = np.unique(groups), np.empty_like(fitted.X)
     for part in np.array_split(codes, min(len(codes), 2 * _FOLDS)):

@@ -36,7 +36,7 @@ class Placement(Protocol):
 
     @property
     def by_curvature(self) -> bool:
-        """Whether a search may go by the curvature of its terms, to the next summit."""
+        """Whether a search may go by the curvature of its terms, to the next maximum."""
 
 
 @dataclass(frozen=True)

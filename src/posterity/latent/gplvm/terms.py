@@ -127,12 +127,12 @@ class Volume:
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """(N - Q - 2) / 2 log |S / N|, up to a constant of N and Q."""
-        cloud, slope = X[self._rows], np.zeros_like(X)
-        N, Q = cloud.shape
+        points, slope = X[self._rows], np.zeros_like(X)
+        N, Q = points.shape
         freedom = max(0, N - Q - 2)
         if not freedom:
             return 0.0, slope, own
-        C = cloud - cloud.mean(axis=0)
+        C = points - points.mean(axis=0)
         L = linalg.cholesky(C.T @ C / N, max_jitter=0.0)
         slope[self._rows] = freedom * (linalg.solve_cholesky(L, C.T).T / N)
         return 0.5 * freedom * linalg.log_determinant(L), slope, own
