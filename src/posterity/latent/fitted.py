@@ -1,4 +1,4 @@
-"""What fits of latent variable models leave: one record each."""
+"""Records of fits of latent variable models."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ class FittedGPLVM:
     def rows_seen(self) -> RowsSeen:
         """The rows that were fitted, to be found again."""
         return RowsSeen(self.model.Y)
+
+    def outputs(self, Z: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, D) of outputs at latent points Z, noise included."""
+        decoder = self.model.decoder
+        f = decoder.latent(Z)
+        return f.mean, f.variance + decoder.noise_variance
 
     @property
     def embedding_variance(self) -> Array:
@@ -81,3 +87,7 @@ class FittedHierarchy:
     n_iter: int
     stop_reason: str
     at_bounds: tuple[str, ...]
+
+    def outputs(self, R: Array) -> tuple[Array, Array]:
+        """Mean and variance (n, D) of outputs at root points R, noise included."""
+        return self.descent.outputs(R)

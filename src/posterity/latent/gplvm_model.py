@@ -6,25 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.latent import lazy_forms, motion, transformer
+from posterity.latent import lazy_forms, motion
 from posterity.latent.fitted import FittedGPLVM
 from posterity.latent.gplvm import LatentPlan, Placed, compute_widening, fit_latent_points
-from posterity.latent.output_frame import OutputFrame
+from posterity.latent.latent_point_model import LatentPointModel
 from posterity.models import ModelCard
 
 _INFERENCES = ("map", "variational")
-_LEAST_ROWS = 3
 
 
 @models.transform_lazily(lazy_forms.POINTS_WITHOUT_MOTION)
 @declare_parameters
-class GPLVM(transformer.KernelTransformer):
+class GPLVM(LatentPointModel):
     """Few unknown coordinates of each row, of which every column is a smooth function.
 
     Every column is a draw of one Gaussian process whose inputs, the latent points, are not known:
@@ -143,12 +140,10 @@ class GPLVM(transformer.KernelTransformer):
     noise_variance_ = models.FittedAttribute()
     relevances_ = models.FittedAttribute()
     effective_components_ = models.FittedAttribute()
-    log_posterior_ = models.FittedAttribute()
     log_evidence_ = models.FittedAttribute()
     restarts_ = models.FittedAttribute("model.ends")
     n_iter_ = models.FittedAttribute("model.optimum.n_iter")
     stop_reason_ = models.FittedAttribute("model.optimum.stop_reason")
-    at_bounds_ = models.FittedAttribute()
 
     @validation.restore_on_error
     def fit(
@@ -174,10 +169,7 @@ class GPLVM(transformer.KernelTransformer):
             that were not seen, by leaving some of these out. None: rows are not in groups.
         """
         del y
-        rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
-        validation.check_powers(rows, X)
-        frame = OutputFrame.from_rows(rows, standardize=self.standardize)
-        Y = frame.to_model_units(rows)
+        frame, Y = self._frame_rows(X)
         codes = None if groups is None else motion.check_groups(groups, len(Y))
         moving = None if self.dynamics is None else groups
         path = motion.check_path(self.dynamics, times, moving, len(Y))
@@ -214,32 +206,6 @@ class GPLVM(transformer.KernelTransformer):
         """
         placed = self._place(self._rows(X), times, groups)
         return distributions.Normal(placed.mean, np.sqrt(placed.variance))
-
-    @models.answer_lazily(lazy_forms.ROWS)
-    def inverse_transform(self, X: ArrayLike) -> Array:
-        """The mean of the columns of rows at latent points, (n, D).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, Q)
-            Latent points.
-        """
-        return self.inverse_transform_dist(X).mean()
-
-    @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
-    def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
-        """The distribution of the columns of rows at latent points, (n, D), noise included.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, Q)
-            Latent points.
-        """
-        check_is_fitted(self)
-        Z = validation.check_coordinates(self, X, self.embedding_.shape[1])
-        decoder = self._fitted.model.decoder
-        f = decoder.latent(Z)
-        return self._fitted.frame.to_distribution(f.mean, f.variance + decoder.noise_variance)
 
     @models.refuse_partitions
     def complete(
@@ -286,27 +252,10 @@ class GPLVM(transformer.KernelTransformer):
         """Fit, and return the latent points of the rows."""
         return self.fit(X, y, **fit_params).embedding_
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return models.is_fitted(self)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components)
-
-    def _rows(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        return validation.check_X(self, X, reset=False, allow_missing=True)
-
     def _place(self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Placed:
-        """Where rows are: those that were fitted in their places, others found."""
+        """The places of rows: those that were fitted keep theirs, others are found."""
         fitted, Y = self._fitted, self._fitted.frame.to_model_units(rows)
-        kernel = getattr(self, "dynamics_", None)
-        path = motion.check_path(kernel, times, groups, len(Y))
+        path = self._path_of(times, groups, len(Y))
         return fitted.model.place(Y, fitted.rows_seen.find_places(Y), path)
 
     def _plan(self) -> LatentPlan:

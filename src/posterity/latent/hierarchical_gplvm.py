@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.latent import lazy_forms, motion, transformer
+from posterity.latent import lazy_forms, motion
 from posterity.latent.fitted import FittedHierarchy
 from posterity.latent.gplvm import (
     Descent,
@@ -24,17 +22,17 @@ from posterity.latent.gplvm import (
     TrajectoryPrior,
     fit_hierarchy,
 )
+from posterity.latent.latent_point_model import LatentPointModel
 from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 from posterity.models import ModelCard
 
-_LEAST_ROWS = 3
 _ROOT_KERNEL = kernels.RBF()
 
 
 @models.transform_lazily(lazy_forms.POINTS_WITHOUT_PATHS)
 @declare_parameters
-class HierarchicalGPLVM(transformer.KernelTransformer):
+class HierarchicalGPLVM(LatentPointModel):
     """Parts that move each in their own way, and what they have in common.
 
     Columns come in parts: the limbs of a body, the dancers of a pair, the sensors of each machine.
@@ -145,10 +143,8 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     root_kernel_ = models.FittedAttribute()
     dynamics_ = models.FittedAttribute("path_kernel")
     noise_variances_ = models.FittedAttribute()
-    log_posterior_ = models.FittedAttribute()
     n_iter_ = models.FittedAttribute()
     stop_reason_ = models.FittedAttribute()
-    at_bounds_ = models.FittedAttribute()
 
     @validation.restore_on_error
     def fit(
@@ -172,14 +168,9 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             Which motion each row is of, with ``dynamics``. None: all of one.
         """
         del y
-        rows = validation.check_X(self, X, reset=True, min_rows=_LEAST_ROWS, allow_missing=True)
-        validation.check_powers(rows, X)
-        parts = Parts.from_columns(
-            self.parts, rows.shape[1], getattr(self, "feature_names_in_", None)
-        )
-        path = motion.check_path(self.dynamics, times, groups, len(rows))
-        frame = OutputFrame.from_rows(rows, standardize=self.standardize)
-        Y = frame.to_model_units(rows)
+        frame, Y = self._frame_rows(X)
+        parts = Parts.from_columns(self.parts, Y.shape[1], getattr(self, "feature_names_in_", None))
+        path = motion.check_path(self.dynamics, times, groups, len(Y))
         learned = fit_hierarchy(
             self._plan(parts, path),
             [Y[:, columns] for columns in parts.columns],
@@ -206,32 +197,6 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             places[homes < 0] = found[homes < 0, : places.shape[1]]
         return places
 
-    @models.answer_lazily(lazy_forms.ROWS)
-    def inverse_transform(self, X: ArrayLike) -> Array:
-        """The mean of the columns of rows at root points, (n, D).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, Q)
-            Root points.
-        """
-        return self.inverse_transform_dist(X).mean()
-
-    @models.answer_lazily(lazy_forms.ROW_DISTRIBUTION)
-    def inverse_transform_dist(self, X: ArrayLike) -> distributions.Normal:
-        """The distribution of the columns of rows at root points, (n, D), noise included.
-
-        Averaged over where the points of the parts may be.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, Q)
-            Root points.
-        """
-        check_is_fitted(self)
-        R = validation.check_coordinates(self, X, self._n_features_out)
-        return self._fitted.frame.to_distribution(*self._fitted.descent.outputs(R))
-
     @models.refuse_partitions
     def complete(
         self, X: ArrayLike, times: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -248,24 +213,8 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
             rows, *self._fitted.descent.complete_outputs(*places)
         )
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return models.is_fitted(self)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RBF(1.0)).fixed()
-
-    def _rows(self, X: ArrayLike) -> Array:
-        check_is_fitted(self)
-        return validation.check_X(self, X, reset=False, allow_missing=True)
 
     def _locate(
         self, Y: Array, times: ArrayLike | None, groups: ArrayLike | None
@@ -274,7 +223,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
         descent = self._fitted.descent
         if times is None and groups is None:
             return descent.locate(Y)
-        path = motion.check_path(getattr(self, "dynamics_", None), times, groups, len(Y))
+        path = self._path_of(times, groups, len(Y))
         if path is None:
             return descent.locate(Y)
         prior = path.fixed_prior()
@@ -308,7 +257,7 @@ class HierarchicalGPLVM(transformer.KernelTransformer):
     def _describe(
         self, learned: LearnedHierarchy, parts: Parts, frame: OutputFrame, Y: Array
     ) -> FittedHierarchy:
-        """What was found and how."""
+        """The record of the fit, in the units of the columns."""
         X, levels, optimum = learned.found.X, learned.levels, learned.found.optimum
         columns = dict(zip(parts.names, parts.columns, strict=True))
         numbers = zip(learned.leaves, learned.leaf_numbers, strict=True)

@@ -8,13 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, callers, kernels, linalg, models, optimize, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.latent import lazy_forms, transformer
+from posterity.latent import lazy_forms
 from posterity.latent.components import (
     KernelComponents,
     decompose_kernel,
@@ -61,7 +62,7 @@ class FittedKernelPCA:
 
 @models.transform_lazily(lazy_forms.POINTS)
 @declare_parameters
-class KernelPCA(transformer.KernelTransformer):
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, models.KernelModel):
     """Curved coordinates: principal components of the features that a kernel stands for.
 
     A component is a direction of the feature space, of length one, in which the centred features

@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 from support.for_each import for_each
 
 from posterity import kernels
-from posterity.latent.components import cluster_moves, cluster_starts, clusters
+from posterity.latent.components import clusters
 from posterity.latent.components import kernel as kernel_components
 
 
@@ -86,7 +86,7 @@ def test_single_moves_leave_none_that_gains():
     w = rng.uniform(0.5, 2.0, 40)
     K, _ = centred(kernels.RBF(0.5), X, w)
     start = clusters.move_to_nearest(K, w, rng.integers(0, 4, 40)).labels
-    labels = cluster_moves.improve_by_moves(K, w, start)
+    labels = clusters.improve_by_moves(K, w, start)
     d, V = np.linalg.eigh(K)
     F = V * np.sqrt(np.maximum(d, 0.0))
     here = inertia(F, w, labels)
@@ -99,7 +99,7 @@ def test_single_moves_leave_none_that_gains():
 
 def test_single_moves_never_empty_a_cluster():
     X = np.array([[0.0], [0.1], [0.2], [5.0]])
-    labels = cluster_moves.improve_by_moves(X @ X.T, np.ones(4), np.array([0, 0, 0, 1]))
+    labels = clusters.improve_by_moves(X @ X.T, np.ones(4), np.array([0, 0, 0, 1]))
     np.testing.assert_array_equal(labels, [0, 0, 0, 1])
 
 
@@ -140,7 +140,7 @@ def test_new_rows_go_to_the_nearest_centre():
 def test_seeds_are_far_apart_and_as_many_as_asked():
     X = np.concatenate([blobs(20, 1), blobs(20, 1) + 50.0, blobs(20, 1) - 50.0])
     K, _ = centred(kernels.Linear(1.0), X)
-    labels = cluster_starts.start_from_rows(K, np.ones(60), 3, np.random.default_rng(0))
+    labels = clusters.start_from_rows(K, np.ones(60), 3, np.random.default_rng(0))
     assert {len(set(labels[i : i + 20])) for i in (0, 20, 40)} == {1}
     assert len(set(labels)) == 3
 
@@ -148,13 +148,13 @@ def test_seeds_are_far_apart_and_as_many_as_asked():
 def test_rows_of_little_weight_are_seldom_seeds():
     X = np.arange(3.0)[:, None]
     K, w = X @ X.T, np.array([1.0, 1.0, 1e-9])
-    labels = [cluster_starts.start_from_rows(K, w, 2, np.random.default_rng(s)) for s in range(20)]
+    labels = [clusters.start_from_rows(K, w, 2, np.random.default_rng(s)) for s in range(20)]
     assert all(found[0] != found[1] for found in labels)
 
 
 def test_eigenvectors_start_in_separate_groups():
     X = np.concatenate([blobs(20, 1) + shift for shift in (0.0, 40.0, -40.0)])
-    labels = cluster_starts.start_from_eigenvectors(centred(kernels.RBF(5.0), X)[0], 3)
+    labels = clusters.start_from_eigenvectors(centred(kernels.RBF(5.0), X)[0], 3)
     assert [len(set(labels[i : i + 20])) for i in (0, 20, 40)] == [1, 1, 1]
     assert len(set(labels)) == 3
 

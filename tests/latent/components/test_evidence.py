@@ -6,8 +6,8 @@ from scipy.special import hyp1f1, i0e, logsumexp
 from support.for_each import for_each
 
 from posterity.latent.components import evidence, routes
+from posterity.latent.components.evidence import Spectrum
 from posterity.latent.components.sources import MemorySource
-from posterity.latent.components.spectrum import Spectrum
 
 
 def spectrum_of(X):

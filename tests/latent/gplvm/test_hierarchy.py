@@ -221,7 +221,7 @@ def test_row_gradients_agree_with_differences(descent):
         np.testing.assert_allclose(slope[i], numeric, rtol=1e-5, atol=1e-5)
 
 
-def test_located_points_are_summits(descent):
+def test_located_points_are_maxima(descent):
     Y = rows_with_gaps()[[0, 2]]
     X, S = descent.locate(Y)
     value, slope = descent.log_posterior(X, Y)

@@ -10,7 +10,7 @@ from support.latents import with_variance
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentMarginals
-from posterity.latent.gplvm import inducing_outputs, locating, summits, tied
+from posterity.latent.gplvm import inducing_outputs, locating, maxima, tied
 from posterity.latent.gplvm.candidates import CandidatePoints
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
@@ -137,7 +137,7 @@ def test_searches_start_at_candidates_that_explain_the_row(plane, Y, candidates)
 
 def test_rows_are_located_each_by_itself_and_in_blocks(monkeypatch, plane, Y, candidates):
     whole = locating.locate(plane, Y, candidates=candidates)
-    monkeypatch.setattr(summits, "_VALUES", 2 * 3 * D)
+    monkeypatch.setattr(maxima, "_VALUES", 2 * 3 * D)
     parts = locating.locate(plane, Y, candidates=candidates)
     assert parts.mean == pytest.approx(whole.mean, abs=1e-10)
     assert parts.covariance == pytest.approx(whole.covariance, abs=1e-10)
@@ -299,7 +299,7 @@ def test_highest_of_several_hills_is_found(curve):
     assert np.mean(n_hills) > 1.5
 
 
-def test_high_and_narrow_summits_are_found_where_noise_is_small(rng):
+def test_high_and_narrow_maxima_are_found_where_noise_is_small(rng):
     X, x = rng.normal(size=(150, 2)), 0.7 * rng.normal(size=(40, 2))
     kernel, noise_variance = kernels.RBF(1.2), 1e-5
     C = kernel(np.vstack([X, x])) + noise_variance * np.eye(190)

@@ -48,7 +48,7 @@ def test_the_objective_is_the_sum_of_the_terms():
         assert gradient[i] == pytest.approx(slope, abs=1e-6)
 
 
-def test_the_search_ends_at_the_summit():
+def test_the_search_ends_at_the_maximum():
     target = np.array([[2.0], [-1.0], [0.5]])
     learned = search.maximise_latent_points(_problem(target), [np.zeros((3, 1))], max_iter=200)
     strength = np.exp(learned.own[0][0])
@@ -135,6 +135,6 @@ def test_a_mapped_placement_is_searched_as_it_is():
     target = np.array([[2.0], [2.0], [-2.0]])
     tied = placements.MappedPlacement(np.array([[1.0], [1.0], [-1.0]]), 1)
     problem = _problem(target, tied)
-    chart = problem.chart(problem.pack(target))
+    coordinates = problem.coordinates_at(problem.pack(target))
     t = np.array([0.3, -0.2])
-    np.testing.assert_array_equal(chart.to_point(t), problem.pack(target) + t)
+    np.testing.assert_array_equal(coordinates.to_point(t), problem.pack(target) + t)

@@ -1,6 +1,7 @@
 """Principal components, of rows and of kernels, their evidence, and kernel clusters."""
 
 from posterity.latent.components.clusters import Clusters, find_clusters
+from posterity.latent.components.evidence import Spectrum
 from posterity.latent.components.kernel import (
     KernelComponents,
     center_kernel,
@@ -23,7 +24,6 @@ from posterity.latent.components.sources import (
     select_counted_rows,
     sum_over_blocks,
 )
-from posterity.latent.components.spectrum import Spectrum
 
 __all__ = [
     "Clusters",

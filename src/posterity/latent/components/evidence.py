@@ -1,7 +1,7 @@
-"""The evidence of each number of principal axes, in nats of the rows, after Minka [MIN].
+"""Variances along principal axes, and the evidence of each number of axes, after Minka [MIN].
 
-The rows are normal about m with k variances lambda_i along orthonormal axes U and one, v, beyond.
-Every prior is proper, and worth one row:
+The evidence is in nats of the rows. These are normal about m with k variances lambda_i along
+orthonormal axes U and one, v, beyond. Every prior is proper, and worth one row:
 
 - m is normal about the sample mean with the covariance of one row, which leaves (1 + N)^(-D/2);
 - the k + 1 variances are draws from one scaled inverse chi-square distribution of one degree of
@@ -22,7 +22,8 @@ sharp axes, where it is Minka's, to none at all, where it is the area of the sph
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,76 @@ from scipy.special import gammaln
 from posterity import compilation
 from posterity.arrays import Array
 
-if TYPE_CHECKING:
-    from posterity.latent.components.spectrum import Spectrum
-
 _DEGREES = 1.0  # of freedom of the prior of a variance: one row's
 _MAX_STEPS = 100
 _LARGE = 1e100  # a product up to here, times one more factor, stays finite
 _LOG_2PI = math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The eigenvalues of the covariance of N rows of D columns: all of them, or the largest.
+
+    Parameters
+    ----------
+    variances : array of shape (r,)
+        The largest eigenvalues of the sample covariance (of N - 1 degrees of freedom), decreasing.
+    unexplained : float
+        The sum of the others; 0 where those of `variances` are all that can differ from zero.
+    count : float
+        N, the sum of the weights.
+    n_features : int
+        D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.latent.components.evidence import Spectrum
+    >>> spectrum = Spectrum(np.array([4.0, 1.0]), 1.0, 100.0, 4)
+    >>> spectrum.total, spectrum.noise_variance(1), spectrum.enough_for(0.8)
+    (6.0, 0.6666666666666666, 2)
+    """
+
+    variances: Array
+    unexplained: float
+    count: float
+    n_features: int
+
+    @property
+    def total(self) -> float:
+        """The sum of the variances of all columns."""
+        return float(self.variances.sum()) + self.unexplained
+
+    @cached_property
+    def shares(self) -> Array:
+        """The share of the total along each axis; zero where nothing varies."""
+        return self.variances / self.total if self.total > 0.0 else np.zeros_like(self.variances)
+
+    @cached_property
+    def log_evidences(self) -> Array:
+        """The evidence of 0, 1, ..., r axes; see :func:`log_evidences`."""
+        return log_evidences(self, np.arange(len(self.variances) + 1))
+
+    def log_evidence(self, k: int) -> float:
+        """The evidence of k axes alone, which is much cheaper."""
+        return float(log_evidences(self, np.array([k]))[0])
+
+    def noise_variance(self, k: int) -> float:
+        """The mean variance of the directions beyond the first k; 0 if k is all of them.
+
+        It is the most likely one of D - k directions, whether or not rows reach them. [TB 8]
+        """
+        if k >= self.n_features:
+            return 0.0
+        rest = float(self.variances[k:].sum()) + self.unexplained
+        return rest / (self.n_features - k)
+
+    def enough_for(self, share: float) -> int:
+        """The least number of axes that have this share of the total; one where nothing varies."""
+        if self.total == 0.0:
+            return 1
+        reached = np.cumsum(self.shares)
+        return min(int(np.searchsorted(reached, share)) + 1, len(reached))
 
 
 def log_evidences(spectrum: Spectrum, numbers: NDArray[np.intp]) -> Array:
@@ -53,10 +117,9 @@ def log_evidences(spectrum: Spectrum, numbers: NDArray[np.intp]) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.latent.components import evidence
-    >>> from posterity.latent.components.spectrum import Spectrum
+    >>> from posterity.latent.components.evidence import Spectrum, log_evidences
     >>> spectrum = Spectrum(np.array([9.0, 4.0, 1.02, 1.0, 0.98]), 0.0, 200.0, 5)
-    >>> int(np.argmax(evidence.log_evidences(spectrum, np.arange(6))))
+    >>> int(np.argmax(log_evidences(spectrum, np.arange(6))))
     2
     """
     D, N = spectrum.n_features, spectrum.count

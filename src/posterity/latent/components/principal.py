@@ -8,7 +8,7 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.designs.centred import Centred
-from posterity.latent.components.spectrum import Spectrum
+from posterity.latent.components.evidence import Spectrum
 
 _LOG_2PI = float(np.log(2.0 * np.pi))
 
@@ -21,7 +21,7 @@ class Principal:
     --------
     >>> import numpy as np
     >>> from posterity.latent.components.principal import Principal
-    >>> from posterity.latent.components.spectrum import Spectrum
+    >>> from posterity.latent.components.evidence import Spectrum
     >>> spectrum = Spectrum(np.array([9.0, 1.0]), 0.0, 50.0, 2)
     >>> model = Principal(np.zeros(2), np.array([[0.6, 0.8]]), spectrum)
     >>> Z, distances = model.coordinates_and_residuals(np.array([[3.0, 4.0], [-0.8, 0.6]]))

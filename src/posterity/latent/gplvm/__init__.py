@@ -9,11 +9,10 @@ from posterity.latent.gplvm.left_out import (
     locate_left_out,
     measure_left_out_noise,
 )
-from posterity.latent.gplvm.paths import Path
 from posterity.latent.gplvm.row_outputs import RowHypotheses, find_hypotheses
 from posterity.latent.gplvm.terms import StandardNormalPrior
 from posterity.latent.gplvm.training import LatentPlan, fit_latent_points
-from posterity.latent.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm.trajectories import Path, TrajectoryPrior
 
 __all__ = [
     "Descent",

@@ -1,4 +1,4 @@
-"""Which latent points a search for others should start from: those that explain the row best."""
+"""Latent points from which a search for others starts: those that explain the row best."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CandidatePoints:
         """The k best candidates of each row, (n, k, Q).
 
         Half of them as if the function were known: where the noise is small, only those are near
-        a summit that is high and narrow. Then those of the highest log posterior as it is.
+        a maximum that is high and narrow. Then those of the highest log posterior as it is.
         """
         seen = ~np.isnan(Y)
         y = np.where(seen, Y, 0.0)

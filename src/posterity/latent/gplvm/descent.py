@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from posterity import optimize
 from posterity.arrays import Array
-from posterity.latent.gplvm import hierarchy, locating, summits, tied
+from posterity.latent.gplvm import hierarchy, locating, maxima, tied
 from posterity.latent.gplvm.candidates import CandidatePoints
-from posterity.latent.gplvm.charts import Coordinates
+from posterity.latent.gplvm.coordinates import Coordinates
 from posterity.latent.gplvm.inducing_outputs import InducingDecoder
 from posterity.latent.gplvm.outputs import ExactDecoder
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
@@ -64,17 +64,15 @@ class Descent:
         k, places = min(_STARTS, len(self.X)), self._candidates()
         parts = [
             self._locate_some(y, places.choose_starts(y, k), max_iter)
-            for y in summits.split_rows(Y, max(len(self.X), k * Y.shape[1]))
+            for y in maxima.split_rows(Y, max(len(self.X), k * Y.shape[1]))
         ]
         X, S = (np.concatenate(column) for column in zip(*parts, strict=True))
         return X, S
 
     def _locate_some(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
         """The same of some rows, each from its own starts (n, k, Q)."""
-        X, _ = summits.find_highest(
-            lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter
-        )
-        A = summits.difference_curvature(lambda x: self.log_posterior(x, Y)[1], X)
+        X, _ = maxima.find_highest(lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter)
+        A = maxima.difference_curvature(lambda x: self.log_posterior(x, Y)[1], X)
         least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
         return self._place_unseen_parts(Y, X, eigen.invert_precisions(A, least)[0])
 
@@ -102,22 +100,22 @@ class Descent:
             slope[:, root] -= P @ R
             return 0.5 * float(np.vdot(R, P @ R)) - float(np.sum(value)), -slope.ravel()
 
-        chart = Coordinates(X.ravel(), self._precision(Y, X, P), np.empty(0))
+        coordinates = Coordinates(X.ravel(), self._precision(Y, X, P), np.empty(0))
         best = optimize.minimise_lbfgs(
-            chart.wrap_objective(value_and_gradient),
+            coordinates.wrap_objective(value_and_gradient),
             np.zeros(X.size),
             max_iter=max_iter,
             least_gain=_LEAST_GAIN * len(Y),
             announce=False,
         )
-        found = chart.to_point(best.x).reshape(shape)
+        found = coordinates.to_point(best.x).reshape(shape)
         S = tied.marginal_covariances(self._precision(Y, found, P), len(Y))
         return self._place_unseen_parts(Y, found, S)
 
     def _precision(self, Y: Array, X: Array, P: Array) -> Array:
         """The factor of that of all points of a group; where a row curves up it counts as flat."""
         F = eigen.semidefinite_factors(
-            summits.difference_curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
+            maxima.difference_curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
         )
         return tied.factor_tied_precision(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
 
@@ -196,7 +194,7 @@ class Descent:
         return CandidatePoints(self.X, mean, 1.0 / (variance + noise), noise, cost)
 
     def _find_unseen(self, Y: Array) -> NDArray[np.bool_]:
-        """Which coordinates below the root are of parts without any output in a row."""
+        """A mask of the coordinates that are of parts without any output in a row."""
         gone = (np.isnan(Y[:, columns]).all(axis=1) for columns in self.columns)
         return np.repeat(np.column_stack(list(gone)), self.levels.n_parts, axis=1)
 

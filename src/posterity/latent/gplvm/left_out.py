@@ -1,4 +1,4 @@
-"""How wide bands must be for groups of rows that were not seen, learned by leaving groups out.
+"""Widths of bands for groups of rows that were not seen, learned by leaving groups out.
 
 Rows of one group are alike: a process that has seen a walk knows the next frame of it, and less of
 the next walk. The noise of a fit says nothing of that.
@@ -76,7 +76,7 @@ def locate_left_out(fitted: MapFit, groups: NDArray[np.intp], Y: Array) -> Array
     """Find the latent points (N, Q) of rows Y (N, D), each by means of other groups.
 
     Y has NaN where an output is not seen. Groups are left out in ten parts at most; there are two
-    groups at least. A row has the highest of its summits.
+    groups at least. A row has the highest of its maxima.
     """
     codes, points = np.unique(groups), np.empty_like(fitted.X)
     for part in np.array_split(codes, min(len(codes), 2 * _FOLDS)):
@@ -93,7 +93,7 @@ def _measure_errors(
     rows: NDArray[np.intp],
     hidden: NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
-    """Where rows left out were found, their squared errors in deviations, and their weights.
+    """The places found for rows left out, squared errors in deviations, and weights.
 
     Errors are NaN where nothing was hidden, or there was nothing to hide.
     """

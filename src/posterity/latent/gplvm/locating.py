@@ -1,7 +1,7 @@
-"""Where rows of outputs come from: their latent points, most probable first, and how sure.
+"""Latent points of rows of outputs: the most probable ones, and their covariances.
 
 A row's log posterior has several hills, so each search starts at the latent points of training
-rows that explain the row best. About the summit it is taken for normal (Laplace).
+rows that explain the row best. About the maximum it is taken for normal (Laplace).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from posterity import optimize
 from posterity.arrays import Array
-from posterity.latent.gplvm import cloud, summits, tied
+from posterity.latent.gplvm import maxima, sigma_points, tied
 from posterity.latent.gplvm.candidates import CandidatePoints
 from posterity.latent.gplvm.terms import Decoder, LatentPrior
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
@@ -69,7 +69,7 @@ def locate(
     """
     k = min(n_starts, len(candidates))
     places = CandidatePoints.from_decoder(decoder, candidates)
-    few = summits.split_rows(Y, max(len(candidates), k * Y.shape[1]))
+    few = maxima.split_rows(Y, max(len(candidates), k * Y.shape[1]))
     parts = [_locate_some(decoder, y, places.choose_starts(y, k), max_iter) for y in few]
     columns = zip(*((p.mean, p.covariance, p.log_density, p.converged) for p in parts), strict=True)
     return Located(*(np.concatenate(column) for column in columns))
@@ -80,11 +80,11 @@ def _locate_some(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -
     unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(unseen[:, None, None], 0.0, candidates)
 
-    X, converged = summits.find_highest(weigh_by_normal(decoder, Y), starts, max_iter)
+    X, converged = maxima.find_highest(weigh_by_normal(decoder, Y), starts, max_iter)
     return approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
 
 
-def weigh_by_normal(decoder: Decoder, Y: Array) -> summits.RowsAndSlopes:
+def weigh_by_normal(decoder: Decoder, Y: Array) -> maxima.RowsAndSlopes:
     """The log posterior of latent points of rows, up to a constant, under a standard normal."""
 
     def log_posterior(X: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -192,7 +192,7 @@ def decode_normal_points(decoder: Decoder, mean: Array, covariance: Array) -> tu
 def _decode_block(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
     """The same of one block of rows."""
     n, Q = mean.shape
-    points, weights = cloud.standard_rule(Q)
+    points, weights = sigma_points.standard_rule(Q)
     F = eigen.semidefinite_factors(covariance)
     places = mean + np.einsum("pq,ndq->pnd", points, F)  # (points, n, Q)
     answer = decoder.latent(places.reshape(-1, Q))
@@ -211,7 +211,7 @@ def approximate_about(
     precision: Array,
     converged: NDArray[np.bool_],
 ) -> Located:
-    """Laplace's approximation at summits X.
+    """Laplace's approximation at maxima X.
 
     Of each row the prior is normal, with ``precision`` and with the slope ``pull`` at X, (n, Q).
     """
@@ -224,7 +224,7 @@ def approximate_about(
 
 def _curvature(decoder: Decoder, Y: Array, X: Array) -> Array:
     """That of each row's log density."""
-    return summits.difference_curvature(lambda points: decoder.log_density(points, Y)[1], X)
+    return maxima.difference_curvature(lambda points: decoder.log_density(points, Y)[1], X)
 
 
 def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:
@@ -236,7 +236,7 @@ def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:
 def _smooth_by_prior(
     decoder: Decoder, Y: Array, X: Array, prior: LatentPrior, own: Array, max_iter: int
 ) -> Array:
-    """The summit of the prior times a normal likelihood of each row, with its curvature at X."""
+    """The maximum of the prior times a normal likelihood of each row, with its curvature at X."""
     _, slope = decoder.log_density(X, Y)
     A = _curvature(decoder, Y, X)
     F = eigen.semidefinite_factors(A)  # where the density curves up, it counts as flat

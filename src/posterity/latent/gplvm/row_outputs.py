@@ -1,7 +1,7 @@
 """Outputs of rows, averaged over all places where their latent points may be.
 
 The log posterior of a latent point has several hills, the more the fewer outputs of the row are
-seen, and is not quadratic about any of them. So points of a rule about every summit are weighed by
+seen, and is not quadratic about any of them. So points of a rule about every maximum are weighed by
 the posterior: importance sampling from the mixture of Laplace's normals, with the points of a rule
 in place of draws.
 """
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from posterity.arrays import Array
-from posterity.latent.gplvm import cloud, summits
+from posterity.latent.gplvm import maxima, sigma_points
 from posterity.latent.gplvm.candidates import CandidatePoints
 from posterity.latent.gplvm.locating import approximate_about, weigh_by_normal
 from posterity.latent.gplvm.terms import Decoder
 from posterity.linalg import eigen
 
 _STARTS = 8  # of each row
-_SAME = 0.01  # of the prior's deviation: summits that are closer are one
+_SAME = 0.01  # of the prior's deviation: maxima that are closer are one
 _OF_PRIOR = 0.1  # weight of the prior among the normals
 _TINY = np.finfo(np.float64).tiny
 _FAINT = 10.0  # nats: hills that have less of the posterior are left out
@@ -38,7 +38,7 @@ class RowHypotheses:
 
     row: NDArray[np.intp]  # (h,), in increasing order; every row has one at least
     weight: Array  # (h,)
-    point: Array  # (h, Q), summits
+    point: Array  # (h, Q), maxima
     covariance: Array  # (h, Q, Q), by Laplace's approximation
     mean: Array  # (h, D), of the noise-free function
     variance: Array  # (h, D)
@@ -69,7 +69,7 @@ def decode_rows(
     candidates : array (C, Q)
         Latent points to start from, those of the training rows.
     max_iter : int, default=200
-        Of the search for summits.
+        Of the search for maxima.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def decode_rows(
     >>> mean.round(1) + 0.0, np.sqrt(variance).round(1)
     (array([[1., 0.]]), array([[0.1, 1. ]]))
     """
-    rule = cloud.standard_rule(candidates.shape[1])
+    rule = sigma_points.standard_rule(candidates.shape[1])
     blocks = [
         _decode_hills(decoder, y, hills.add_prior(len(y)), rule).average()
         for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter)
@@ -117,7 +117,7 @@ def find_hypotheses(
     >>> found.weight.round(1) + 0.0, found.mean[:, 1].round(1)
     (array([0.5, 0.5]), array([ 1., -1.]))
     """
-    rule = cloud.axis_rule(candidates.shape[1])
+    rule = sigma_points.axis_rule(candidates.shape[1])
     blocks, first = [], 0
     for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter):
         found = _decode_hills(decoder, y, hills, rule)
@@ -135,11 +135,13 @@ def _find_in_blocks(
     """Some rows at a time, and their hills."""
     places = CandidatePoints.from_decoder(decoder, candidates)
     width = max(2 * candidates.shape[1] * len(candidates), _STARTS * n_points * Y.shape[1])
-    for y in summits.split_rows(Y, width):
+    for y in maxima.split_rows(Y, width):
         yield y, _find_hills(decoder, y, places.choose_peaks(y, _STARTS), max_iter)
 
 
-def _decode_hills(decoder: Decoder, Y: Array, hills: _Hills, rule: cloud.Rule) -> RowHypotheses:
+def _decode_hills(
+    decoder: Decoder, Y: Array, hills: _Hills, rule: sigma_points.Rule
+) -> RowHypotheses:
     """Outputs on each hill: averages over the points of the rule, weighed by the posterior."""
     points, log_weights = hills.weigh_points(decoder, Y, rule)
     f = decoder.latent(points.reshape(-1, points.shape[-1]))
@@ -160,7 +162,7 @@ def _decode_hills(decoder: Decoder, Y: Array, hills: _Hills, rule: cloud.Rule) -
 
 @dataclass(frozen=True)
 class _Hills:
-    """Laplace's normals about the summits of all rows, one after the other."""
+    """Laplace's normals about the maxima of all rows, one after the other."""
 
     row: NDArray[np.intp]  # (h,)
     mean: Array  # (h, Q)
@@ -168,7 +170,7 @@ class _Hills:
     log_share: Array  # (h,), of the posterior of the row
 
     def add_prior(self, n: int) -> _Hills:
-        """With the prior as one more hill of each of n rows, for what lies far from all summits."""
+        """With the prior as one more hill of each of n rows, for what lies far from all maxima."""
         Q = self.mean.shape[1]
         row = np.concatenate([self.row, np.arange(n)])
         order = np.argsort(row, kind="stable")
@@ -176,8 +178,10 @@ class _Hills:
         both = zip((self.mean, self.factor, self.log_share), more, strict=True)
         return _Hills(row[order], *(np.concatenate(pair)[order] for pair in both))
 
-    def weigh_points(self, decoder: Decoder, Y: Array, rule: cloud.Rule) -> tuple[Array, Array]:
-        """Points (h, P, Q) of a rule about each summit, and log weights (h, P) of the posterior."""
+    def weigh_points(
+        self, decoder: Decoder, Y: Array, rule: sigma_points.Rule
+    ) -> tuple[Array, Array]:
+        """Points (h, P, Q) of a rule about each maximum, and their log weights (h, P)."""
         nodes, shares = rule
         points = self.mean[:, None] + np.einsum("pq,hdq->hpd", nodes, self.factor)
         flat = points.reshape(-1, points.shape[-1])
@@ -204,11 +208,11 @@ class _Hills:
 
 
 def _find_hills(decoder: Decoder, Y: Array, starts: Array, max_iter: int) -> _Hills:
-    """Every summit that a search from the starts (n, k, Q) of a row ends at."""
+    """Every maximum that a search from the starts (n, k, Q) of a row ends at."""
     n, k, _ = starts.shape
     is_unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(is_unseen[:, None, None], 0.0, starts)
-    ends = summits.climb(weigh_by_normal(decoder, Y), starts, max_iter)
+    ends = maxima.climb(weigh_by_normal(decoder, Y), starts, max_iter)
     kept = ~_is_repeated(ends.x.reshape(starts.shape)).ravel()
     row, X = np.repeat(np.arange(n), k)[kept], ends.x[kept]
     found = approximate_about(decoder, Y[row], X, -X, np.ones_like(X), ends.converged[kept])

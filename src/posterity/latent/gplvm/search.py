@@ -13,7 +13,7 @@ import scipy.optimize
 from posterity import linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.search import Objective, negate_evidence
-from posterity.latent.gplvm.charts import Coordinates
+from posterity.latent.gplvm.coordinates import Coordinates
 from posterity.latent.gplvm.placements import Placement
 from posterity.latent.gplvm.terms import Term
 
@@ -55,7 +55,7 @@ class LatentPointProblem:
 
     @property
     def names(self) -> list[str]:
-        """What it is called."""
+        """Names of all that is searched."""
         own = [name for term in self.terms for name in term.names]
         return [f"latent {i}" for i in range(self.placement.size)] + own
 
@@ -71,7 +71,7 @@ class LatentPointProblem:
 
         return negate_evidence(value_and_gradient)
 
-    def chart(self, x: Array) -> Coordinates:
+    def coordinates_at(self, x: Array) -> Coordinates:
         """Coordinates about x in which a step goes equally far; of too many points, as they are."""
         if not self._has_curvature:
             return Coordinates(x, np.empty((0, 0)), np.ones_like(x))
@@ -162,9 +162,11 @@ def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Opt
     x, n_iter = problem.pack(X), 0
     with linalg.limit_threads(len(X)):
         while True:
-            chart = problem.chart(x)
+            coordinates = problem.coordinates_at(x)
             last = max_iter - n_iter
-            end = _climb_in_coordinates(problem, chart, min(_ROUND, last) if len(chart.L) else last)
+            end = _climb_in_coordinates(
+                problem, coordinates, min(_ROUND, last) if len(coordinates.L) else last
+            )
             x, n_iter = end.x, n_iter + end.n_iter
             if end.converged or not end.n_iter:
                 return replace(end, n_iter=n_iter)
@@ -173,29 +175,29 @@ def _climb(problem: LatentPointProblem, X: Array, max_iter: int) -> optimize.Opt
 
 
 def _climb_in_coordinates(
-    problem: LatentPointProblem, chart: Coordinates, max_iter: int
+    problem: LatentPointProblem, coordinates: Coordinates, max_iter: int
 ) -> optimize.Optimum:
-    """One round, in the coordinates of a chart."""
+    """One round, in given coordinates."""
     best = optimize.minimise_lbfgs(
-        chart.wrap_objective(problem.objective()),
-        np.zeros_like(chart.origin),
-        bounds=[(low, high) for low, high in chart.limits(problem.limits)],
+        coordinates.wrap_objective(problem.objective()),
+        np.zeros_like(coordinates.origin),
+        bounds=[(low, high) for low, high in coordinates.limits(problem.limits)],
         names=problem.names,
         max_iter=max_iter,
         least_gain=_LEAST_GAIN * problem.n_values,
         announce=False,
     )
-    x = chart.to_point(best.x)
-    return replace(best, x=x, bounds_reached=_restore_units(best, chart, x, problem.names))
+    x = coordinates.to_point(best.x)
+    return replace(best, x=x, bounds_reached=_restore_units(best, coordinates, x, problem.names))
 
 
 def _restore_units(
-    best: optimize.Optimum, chart: Coordinates, x: Array, names: Sequence[str]
+    best: optimize.Optimum, coordinates: Coordinates, x: Array, names: Sequence[str]
 ) -> tuple[optimize.ReachedBound, ...]:
-    """The bounds that were reached, as parameters have them, at the point x of the chart."""
+    """The bounds that were reached, as parameters have them, at the point x."""
     found = []
     for bound in best.bounds_reached:
         i = names.index(bound.name)
-        unit = float(chart.unit[i - len(chart.L)])
+        unit = float(coordinates.unit[i - len(coordinates.L)])
         found.append(replace(bound, value=float(np.exp(x[i])), rise=bound.rise / unit))
     return tuple(found)

@@ -11,7 +11,6 @@ from posterity.arrays import Array
 from posterity.latent.gplvm.inducing_outputs import InducingOutputs
 from posterity.latent.gplvm.latent_fit import MapFit, VariationalFit, condition_process
 from posterity.latent.gplvm.outputs import ExactOutputs
-from posterity.latent.gplvm.paths import Path
 from posterity.latent.gplvm.placements import (
     FreePlacement,
     MappedPlacement,
@@ -25,7 +24,7 @@ from posterity.latent.gplvm.starting import (
     find_principal_start,
 )
 from posterity.latent.gplvm.terms import LatentPrior, OutputTerm, StandardNormalPrior, Volume
-from posterity.latent.gplvm.trajectories import TrajectoryPrior
+from posterity.latent.gplvm.trajectories import Path, TrajectoryPrior
 from posterity.latent.gplvm.variational.fitting import fit_variational
 
 _NOISE_RANGE = (1e-6, 10.0)  # of the mean variance of the columns
@@ -36,7 +35,7 @@ _FAINTEST = 1e-3  # deviation of a component, of the first's, that a length scal
 
 @dataclass(frozen=True)
 class LatentPlan:
-    """What is asked of a latent variable model."""
+    """The settings of the fit of a latent variable model."""
 
     n_components: int
     kernel: kernels.Kernel | None

@@ -22,8 +22,8 @@ class Coordinates:
 
     Examples
     --------
-    >>> chart = Coordinates(np.array([1.0, 5.0]), np.array([[4.0]]), np.array([0.1]))
-    >>> chart.to_point(np.array([8.0, 2.0]))
+    >>> coordinates = Coordinates(np.array([1.0, 5.0]), np.array([[4.0]]), np.array([0.1]))
+    >>> coordinates.to_point(np.array([8.0, 2.0]))
     array([3. , 5.2])
     """
 

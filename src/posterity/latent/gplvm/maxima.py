@@ -35,7 +35,7 @@ def find_highest(
 
 
 def climb(log_posterior: RowsAndSlopes, starts: Array, max_iter: int) -> optimize.ManyOptima:
-    """The summit next to each start (n, k, Q), n k of them, and minus the function there.
+    """The maximum next to each start (n, k, Q), n k of them, and minus the function there.
 
     The function takes points (m, Q) and the row of each; it returns values (m,) and their
     gradients (m, Q).
