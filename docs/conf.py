@@ -4,6 +4,8 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from posterity.estimators import BY_ROOM
+
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent)]  # extensions read benchmarks and gallery
 
@@ -47,6 +49,8 @@ myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
 autosummary_ignore_module_all = False
+# Estimators have one page, that of the front door, whichever room exports them, too.
+autosummary_context = {"estimators": [name for names in BY_ROOM.values() for name in names]}
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
