@@ -253,7 +253,7 @@ class GPLVM(LatentPointModel):
         return self.fit(X, y, **fit_params).embedding_
 
     def _place(self, rows: Array, times: ArrayLike | None, groups: ArrayLike | None) -> Placed:
-        """Where rows are: those that were fitted in their places, others found."""
+        """The places of rows: those that were fitted keep theirs, others are found."""
         fitted, Y = self._fitted, self._fitted.frame.to_model_units(rows)
         path = self._path_of(times, groups, len(Y))
         return fitted.model.place(Y, fitted.rows_seen.find_places(Y), path)

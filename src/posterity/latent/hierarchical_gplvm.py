@@ -257,7 +257,7 @@ class HierarchicalGPLVM(LatentPointModel):
     def _describe(
         self, learned: LearnedHierarchy, parts: Parts, frame: OutputFrame, Y: Array
     ) -> FittedHierarchy:
-        """What was found and how."""
+        """The record of the fit, in the units of the columns."""
         X, levels, optimum = learned.found.X, learned.levels, learned.found.optimum
         columns = dict(zip(parts.names, parts.columns, strict=True))
         numbers = zip(learned.leaves, learned.leaf_numbers, strict=True)

@@ -26,7 +26,7 @@ def _refuse_paths(question: models.PartitionQuestion) -> None:
 
 
 def _refuse_motion(question: models.PartitionQuestion) -> None:
-    """Where all rows are of one motion unless told otherwise."""
+    """The same for models with dynamics, whose rows are of one motion unless told otherwise."""
     _refuse_paths(question)
     if getattr(question.model, "dynamics_", None) is not None:
         models.Refusal("with dynamics places rows of one motion together").answer_lazily(question)

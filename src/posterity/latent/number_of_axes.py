@@ -1,4 +1,4 @@
-"""How many principal axes: a number, a share of the variance, or what the evidence says."""
+"""The number of principal axes: given, by a share of the variance, or by the evidence."""
 
 from __future__ import annotations
 

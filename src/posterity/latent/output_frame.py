@@ -61,7 +61,7 @@ class OutputFrame:
         )
 
     def log_units(self, Y: Array) -> Array:
-        """What each row's log density loses by the change of units, (n,)."""
+        """The loss of each row's log density by the change of units, (n,)."""
         return ~np.isnan(Y) @ np.log(self.scale)
 
 

@@ -1,4 +1,4 @@
-"""What transformers share that know rows by their mean and covariance alone."""
+"""Methods of transformers that know rows by their mean and covariance alone."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which cluster each row is in, and how well that fits."""
+    """The cluster of each row, and how well that fits."""
 
     labels: Labels  # (N,)  numbered in the order of their first rows
     P: Array  # (N, C)

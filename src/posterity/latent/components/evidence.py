@@ -74,7 +74,7 @@ class Spectrum:
 
     @cached_property
     def shares(self) -> Array:
-        """What each axis has of the total; zero where nothing varies."""
+        """The share of the total along each axis; zero where nothing varies."""
         return self.variances / self.total if self.total > 0.0 else np.zeros_like(self.variances)
 
     @cached_property

@@ -169,7 +169,7 @@ def decompose_kernel(K: Array, n_components: int | float | None = None) -> Kerne
 
 
 def _count_enough(shares: Array, asked: float) -> int:
-    """How many components explain the share of the variance that is asked for."""
+    """The number of components that explain the share of the variance that is asked for."""
     return min(len(shares), int(np.searchsorted(np.cumsum(shares), asked)) + 1)
 
 

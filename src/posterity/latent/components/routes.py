@@ -21,7 +21,7 @@ from posterity.latent.components.sources import PresentRows, RowSource
 from posterity.linalg import axes, symmetric
 
 Choice: TypeAlias = Callable[[Spectrum], int]
-"""How many axes, once their variances are known."""
+"""A choice of the number of axes, once their variances are known."""
 
 SMALL = 1e-8  # of the largest variance: a square keeps half of its digits
 _EPS = float(np.finfo(np.float64).eps)

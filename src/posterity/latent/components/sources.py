@@ -1,4 +1,4 @@
-"""Where principal components find their rows: in memory, in blocks, or summed up in a factor.
+"""Sources of rows for principal components: memory, blocks, or a factor that sums them up.
 
 A source answers with moments, which are cheap, and with an orthogonal factor, which keeps the
 digits that squares lose. Those in memory can be asked for the rows about their mean, too.
@@ -85,7 +85,7 @@ def sum_over_blocks(
     function: Callable[[Array, Array | None], T],
     merge: Callable[[T, T], T],
 ) -> T:
-    """What ``function(X, weights)`` makes of the rows of each block that count, merged."""
+    """The merged results of ``function(X, weights)`` for the rows of each block that count."""
 
     def of_block(block: designs.RowBlock) -> T | None:
         X, weights = select_counted_rows(block.X, block.sample_weight)

@@ -1,4 +1,4 @@
-"""Which latent points a search for others should start from: those that explain the row best."""
+"""Latent points from which a search for others starts: those that explain the row best."""
 
 from __future__ import annotations
 

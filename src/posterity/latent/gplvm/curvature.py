@@ -1,4 +1,4 @@
-"""How a process holds its latent points: second derivatives, as Gauss and Newton take them.  [NW]
+"""Curvature of a process in its latent points: second derivatives after Gauss and Newton.  [NW]
 
 Where latent points move by dX, outputs are off by J dX, with J the slope of the mean. So minus the
 second derivatives of log p(Y | X) are about
@@ -25,7 +25,7 @@ _OUTPUTS = 16  # principal ones; those of the most slope, and each costs a pass 
 
 
 class WhitenedProcess(Protocol):
-    """What is known of v = L^-1 u, the values of a process at the points that carry it."""
+    """The posterior of v = L^-1 u, the values of a process at the points that carry it."""
 
     @property
     def L(self) -> Array:

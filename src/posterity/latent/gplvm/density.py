@@ -1,4 +1,4 @@
-"""How probable outputs are at latent points, with the slope in everything that may move.
+"""The log density of outputs at latent points, with the slope in everything that may move.
 
 A covariance of up to a thousand rows and the kernel's own answer fit a processor's cache, or nearly
 so: the kernel is then asked once for both. Of more rows, it is asked again, block by block.

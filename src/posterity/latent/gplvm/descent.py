@@ -194,7 +194,7 @@ class Descent:
         return CandidatePoints(self.X, mean, 1.0 / (variance + noise), noise, cost)
 
     def _find_unseen(self, Y: Array) -> NDArray[np.bool_]:
-        """Which coordinates below the root are of parts without any output in a row."""
+        """A mask of the coordinates that are of parts without any output in a row."""
         gone = (np.isnan(Y[:, columns]).all(axis=1) for columns in self.columns)
         return np.repeat(np.column_stack(list(gone)), self.levels.n_parts, axis=1)
 

@@ -25,7 +25,7 @@ _NOISE_START = 0.1
 
 @dataclass(frozen=True)
 class Levels:
-    """Which columns of joined points (N, Q) are the root's and which are whose part's.
+    """The columns of joined points (N, Q) of the root, and those of each part.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class LearnedHierarchy:
 
 @dataclass(frozen=True)
 class HierarchyPlan:
-    """What is asked of a hierarchy."""
+    """The settings of the fit of a hierarchy."""
 
     levels: Levels
     names: tuple[str, ...]  # of the parts

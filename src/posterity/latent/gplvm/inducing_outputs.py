@@ -80,7 +80,7 @@ class InducingOutputs:
 
     @property
     def names(self) -> list[str]:
-        """What its numbers are called."""
+        """Names of its parameters."""
         M, Q = self.Z.shape
         points = [f"inducing point {m}, dimension {q}" for m in range(M) for q in range(Q)]
         return self.kernel.names + ["noise_variance"] * len(self._log_noise) + points
@@ -129,7 +129,7 @@ class InducingOutputs:
     def _summaries(
         self, X: Array, own: Array
     ) -> Iterator[tuple[observed.ObservedGroup, rows.BoundTerms]]:
-        """What the rows of each group say; all share the factor of K_uu."""
+        """The posterior from the rows of each group; all share the factor of K_uu."""
         carrier, L = rows.InducingNoise(*self.read_parameters(own)), None
         for group in self._groups:
             held = inducing_observed.HeldRows(X[group.rows], Observations.from_targets(group.Y))

@@ -50,7 +50,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class LatentPointFit(abc.ABC):
-    """What an estimator asks of a fit, however it was made."""
+    """The methods that an estimator needs of a fit, however it was made."""
 
     Y: Array  # (N, D), the rows that were fitted
     X: Array  # (N, Q), their latent points, or the means of these
@@ -68,11 +68,11 @@ class LatentPointFit(abc.ABC):
 
     @abc.abstractmethod
     def place_fitted(self, rows: NDArray[np.intp]) -> Placed:
-        """Where rows are that were fitted."""
+        """The places of rows that were fitted."""
 
     @abc.abstractmethod
     def locate(self, Y: Array, path: Path | None = None) -> Located:
-        """Where further rows are."""
+        """The places of further rows."""
 
     @abc.abstractmethod
     def decode(self, placed: Placed) -> tuple[Array, Array]:
@@ -90,11 +90,11 @@ class LatentPointFit(abc.ABC):
         """The same model, had it seen these of its rows alone."""
 
     def measure_relevances(self) -> Array:
-        """How much each latent dimension matters, (Q,), in units of the largest."""
+        """The relevance of each latent dimension, (Q,), in units of the largest."""
         return compute_relevances(self.kernel, self.X, self.X_variance)
 
     def place(self, Y: Array, homes: NDArray[np.intp], path: Path | None) -> Placed:
-        """Where rows are: those with a home there, the others (-1) wherever they are found.
+        """The places of rows: those with a home stay there, the others (-1) are found.
 
         Frames are at home all together, or all are looked for: one that moves is tied to those
         about it. A frame of which nothing is seen has a home among all frames of the fit only.

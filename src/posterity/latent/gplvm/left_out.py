@@ -1,4 +1,4 @@
-"""How wide bands must be for groups of rows that were not seen, learned by leaving groups out.
+"""Widths of bands for groups of rows that were not seen, learned by leaving groups out.
 
 Rows of one group are alike: a process that has seen a walk knows the next frame of it, and less of
 the next walk. The noise of a fit says nothing of that.
@@ -93,7 +93,7 @@ def _measure_errors(
     rows: NDArray[np.intp],
     hidden: NDArray[np.bool_],
 ) -> tuple[Array, Array, Array]:
-    """Where rows left out were found, their squared errors in deviations, and their weights.
+    """The places found for rows left out, squared errors in deviations, and weights.
 
     Errors are NaN where nothing was hidden, or there was nothing to hide.
     """

@@ -1,4 +1,4 @@
-"""Where rows of outputs come from: their latent points, most probable first, and how sure.
+"""Latent points of rows of outputs: the most probable ones, and their covariances.
 
 A row's log posterior has several hills, so each search starts at the latent points of training
 rows that explain the row best. About the maximum it is taken for normal (Laplace).

@@ -80,7 +80,7 @@ class ExactOutputs:
 
     @property
     def names(self) -> list[str]:
-        """What its numbers are called."""
+        """Names of its parameters."""
         return self.kernel.names + self._only_if_learned(["noise_variance"])
 
     def read_parameters(self, own: Array) -> tuple[kernels.Kernel, float]:
@@ -129,7 +129,7 @@ class ExactOutputs:
         return ExactDecoder(kernel, noise, parts, self.Y.shape[1])
 
     def _only_if_learned(self, of_noise: list[Any]) -> list[Any]:
-        """What there is of the noise variance, where that is learned; nothing where it is given."""
+        """The entries of the noise variance where that is learned; none where it is given."""
         return of_noise if self.noise_bounds is not None else []
 
 

@@ -1,4 +1,4 @@
-"""Where latent points may lie: anywhere, or on a smooth function of the outputs.
+"""Constraints on latent points: none, or that they are a smooth function of the outputs.
 
 A search moves the weights of a placement, and the placement says what points these stand for.
 """
@@ -23,7 +23,7 @@ class Placement(Protocol):
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
 
     def start(self, X: Array) -> Array:
         """The weights of which the points are nearest to X."""
@@ -55,7 +55,7 @@ class FreePlacement:
 
     @property
     def size(self) -> int:
-        """How many numbers place the points: N Q."""
+        """The number of parameters that place the points: N Q."""
         return self.n_rows * self.n_components
 
     def start(self, X: Array) -> Array:
@@ -94,7 +94,7 @@ class MappedPlacement:
 
     @property
     def size(self) -> int:
-        """How many numbers place the points: M Q."""
+        """The number of parameters that place the points: M Q."""
         return self.B.shape[1] * self.n_components
 
     def start(self, X: Array) -> Array:

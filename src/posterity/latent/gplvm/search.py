@@ -55,7 +55,7 @@ class LatentPointProblem:
 
     @property
     def names(self) -> list[str]:
-        """What it is called."""
+        """Names of all that is searched."""
         own = [name for term in self.terms for name in term.names]
         return [f"latent {i}" for i in range(self.placement.size)] + own
 

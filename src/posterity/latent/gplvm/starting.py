@@ -1,4 +1,4 @@
-"""Where a search for latent points begins: at principal components, and near them."""
+"""Starts of a search for latent points: principal components, and points near them."""
 
 from __future__ import annotations
 

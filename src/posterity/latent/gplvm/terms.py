@@ -1,4 +1,4 @@
-"""What latent points are judged by: a sum of log densities, each with numbers of its own.
+"""Terms of the log density of latent points, each with parameters of its own.
 
 The most probable latent points maximise such a sum: the log likelihood of the outputs under the
 process, and the log prior of the points.
@@ -32,7 +32,7 @@ class Term(Protocol):
 
     @property
     def names(self) -> list[str]:
-        """What its numbers are called."""
+        """Names of its parameters."""
 
     def __call__(self, X: Array, own: Array) -> tuple[float, Array, Array]:
         """The log density, all constants included, and its gradients in X and in ``own``.
@@ -72,7 +72,7 @@ class OutputTerm(Term, Protocol):
 
 
 class LatentPrior(Term, Protocol):
-    """What is known of latent points before any output is seen."""
+    """A prior of latent points, before any output is seen."""
 
     def divergence(self, m: Array, S: Array, own: Array) -> tuple[float, Array, Array, Array]:
         """KL of independent normals (means m, variances S, each (N, Q)) from this prior.
@@ -105,7 +105,7 @@ class StandardNormalPrior:
 
 
 class Volume:
-    """How much room there is for a cloud of latent points of a given spread.
+    """The log volume of sets of latent points that have a given spread.
 
     The most probable coordinates of a normal cloud are all zero, for it is densest there: a kernel
     that may shorten its length scale lets the points shrink, without any information about them.

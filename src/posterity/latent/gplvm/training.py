@@ -35,7 +35,7 @@ _FAINTEST = 1e-3  # deviation of a component, of the first's, that a length scal
 
 @dataclass(frozen=True)
 class LatentPlan:
-    """What is asked of a latent variable model."""
+    """The settings of the fit of a latent variable model."""
 
     n_components: int
     kernel: kernels.Kernel | None

@@ -126,7 +126,7 @@ def factor_kernel(kernel: kernels.Kernel, Z: Array) -> Array:
 def compute_shares(
     observed: ObservedOutputs, s2: float, averages: KernelStatistics, L_inverse: Array
 ) -> list[OutputShare]:
-    """What each group of columns says."""
+    """The share of each group of columns in the bound."""
     A = L_inverse @ averages.psi2 @ L_inverse.T / s2
     symmetric = 0.5 * (A + A.transpose(0, 2, 1))
     projector = L_inverse @ averages.psi1.T / s2

@@ -23,7 +23,7 @@ class OutputGroup:
 
     @property
     def n_outputs(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.columns)
 
 
@@ -44,7 +44,7 @@ class ObservedOutputs:
 
     @property
     def n_values(self) -> int:
-        """How many outputs there are, all rows and columns together."""
+        """The number of outputs, all rows and columns together."""
         return sum(group.n_values for group in self.groups)
 
     @classmethod

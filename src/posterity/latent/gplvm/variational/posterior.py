@@ -1,4 +1,4 @@
-"""What was learned of latent points and of the function from them to the outputs."""
+"""The posterior of latent points and of the function from them to the outputs."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class VariationalProblem:
         return np.vstack([*free, self.kernel_bounds, noise, self.prior.limits])
 
     def names(self, s: VariationalState) -> list[str]:
-        """What the variables are called."""
+        """Names of the variables."""
         latent = ["mean"] * s.m.size + ["log variance"] * s.S.size + ["point"] * s.Z.size
         noise = ["noise_variance"] * (self.noise_bounds is not None)
         return latent + s.kernel.names + noise + self.prior.names

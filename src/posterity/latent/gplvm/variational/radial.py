@@ -108,7 +108,7 @@ def _check_shapes(points: NormalPoints, l2: Array) -> None:
 
 
 def _over_rows(block: Callable[[slice], T], points: NormalPoints) -> list[T]:
-    """What a function of a block of rows returns for each; blocks do not depend on threads."""
+    """The results of a function for each block of rows; blocks do not depend on threads."""
     n, m = len(points.m), len(points.Z)
     size = max(1, 2 * _PAIRS // (m * (m + 1)), -(-n // _BLOCKS))
     slices = [slice(i, min(i + size, n)) for i in range(0, max(1, n), size)]

@@ -1,4 +1,4 @@
-"""Which latent dimensions matter: along which the function varies over where the points are."""
+"""Relevances of latent dimensions: how much the function varies along each, at the points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROWS = 64  # at a time: only the diagonal of a block counts
 
 
 def compute_relevances(kernel: kernels.Kernel, m: Array, S: Array) -> Array:
-    """How much f varies along each dimension, (Q,), that along which it varies most counting 1.
+    """The variation of f along each dimension, (Q,), in units of the largest.
 
     The mean square of the slope that the kernel expects of f at the points, E (df/dx_q)^2, times
     the variance of their means: for an RBF, the variance in units of its squared length scale. A

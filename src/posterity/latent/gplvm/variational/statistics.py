@@ -1,4 +1,4 @@
-"""What the bound asks of uncertain latent points: averages of the kernel, and their adjoint.
+"""Averages of the kernel over uncertain latent points, which the bound needs, and their adjoint.
 
 Letters of [TL]: psi1 = E k(x_n, z_m), psi2 = sum_n w_n E k(z_m, x_n) k(x_n, z_m') and
 psi0 = sum_n w_n E k(x_n, x_n), where row n is normal with mean m_n and variances S_n. Several
