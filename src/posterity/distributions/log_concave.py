@@ -65,7 +65,7 @@ def log_expect(
 def _expect_by_hermite(
     log_g: LogFunction, rule: tuple[Array, Array], y: Array, m: Array, v: Array, *own: Array
 ) -> Array:
-    """The same by a Gauss-Hermite rule, where the function is smooth on the scale of the normal."""
+    """Log of the integral by one Gauss-Hermite rule, for functions smooth within the normal."""
     nodes, weights = rule
     with np.errstate(over="ignore"):
         values = log_g(y, m + np.sqrt(v) * nodes[:, None], *own)
@@ -76,7 +76,7 @@ def _expect_by_hermite(
 def _expect_by_drops(
     log_g: LogFunction, d1: LogFunction, y: Array, m: Array, v: Array, *own: Array
 ) -> Array:
-    """The same at any ratio of widths."""
+    """Log of the integral by segments about its peak, at any ratio of widths."""
 
     def log_g_of_block(y: Array, a: Array) -> Array:
         return log_g(y, a, *own)

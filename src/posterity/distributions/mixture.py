@@ -255,7 +255,7 @@ class Mixture(Continuous):
         return quadrature.integrate(spread, merged)
 
     def _mask_unused(self, points: Array) -> Array:
-        """Points of the components, of those without weight replaced by those of the heaviest."""
+        """Replace points of components without weight by those of the heaviest component."""
         heaviest = np.argmax(self.log_weights, axis=-1)[None, ..., None]
         return np.where(
             self.log_weights > -np.inf, points, np.take_along_axis(points, heaviest, axis=-1)

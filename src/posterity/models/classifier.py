@@ -123,7 +123,7 @@ class StagedClassifier(Classifier, abc.ABC):
 
     @abc.abstractmethod
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
-        """What ``predict_dist`` would be after the first stage, the second, and so on."""
+        """Distributions of the classes after the first stage, the second, and so on."""
 
     @models.refuse_partitions
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:

@@ -1,4 +1,4 @@
-"""What estimators that are linear in features have in common."""
+"""The base of estimators that are linear in features."""
 
 from __future__ import annotations
 

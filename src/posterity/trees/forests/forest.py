@@ -25,7 +25,7 @@ R = TypeVar("R")
 
 
 class Leaves(Protocol):
-    """What the leaves of trees know of their rows."""
+    """Leaves of trees, and the rows that each of them has counted."""
 
     @property
     def n_leaves(self) -> int:
