@@ -28,7 +28,7 @@ from benchmarks.cases import Array
 from benchmarks.dask_source import Source
 from benchmarks.options import Options
 from posterity import BayesianLogisticRegression
-from posterity.designs import DaskDesign, Partitions, RowValues
+from posterity.designs import Partitions, RowValues, Streamed
 
 ROWS_OF_A_WORKER, COLUMNS, BLOCK_ROWS, WARM_UP_ROWS = 5_000_000, 30, 200_000, 4_000
 WORKERS, PARTITIONS, EMPTY_PASSES = (1, 2), (1, 8, 64, 512), 5
@@ -93,14 +93,14 @@ def _run(task: str, name: str, n_workers: int, seconds: float) -> dict[str, Any]
 
 def products(X: Any, y: Any) -> int:
     """Z^T Z in one pass."""
-    DaskDesign(Partitions.from_collections(X, y)).gram()
+    Streamed(Partitions.from_collections(X, y)).gram()
     return 1
 
 
 def newton(X: Any, y: Any) -> int:
     """Gradient and curvature of logistic regression in one pass."""
     w = np.linspace(-1.0, 1.0, X.shape[1])
-    DaskDesign(Partitions.from_collections(X, y)).sum_over_parts(Curvature(w), RowValues(_targets))
+    Streamed(Partitions.from_collections(X, y)).sum_over_parts(Curvature(w), RowValues(_targets))
     return 1
 
 

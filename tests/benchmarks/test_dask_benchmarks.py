@@ -116,7 +116,7 @@ def test_deviations_are_errors_over_posterior_deviations(model, kind):
 def test_a_newton_pass_sums_gradient_and_curvature():
     X, y = SOURCE.in_memory("classes")
     w = np.linspace(-1.0, 1.0, 4)
-    design = dask_scaling.DaskDesign(
+    design = dask_scaling.Streamed(
         dask_scaling.Partitions.from_collections(*SOURCE.collections("classes"))
     )
     along = dask_scaling.RowValues(dask_scaling._targets)

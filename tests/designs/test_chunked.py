@@ -19,7 +19,7 @@ def made_on_the_way(n=N):
 
 @for_each("weighted", [False, True])
 def test_gram_of_a_stream_holds_only_a_few_blocks(weighted):
-    Z = designs.Chunked(designs.Chunks.from_iterable(made_on_the_way))
+    Z = designs.Streamed(designs.Chunks.from_iterable(made_on_the_way))
     weights = np.ones(Z.n_rows) if weighted else None
     tracemalloc.start()
     Z.gram(weights)
@@ -31,21 +31,21 @@ def test_gram_of_a_stream_holds_only_a_few_blocks(weighted):
 def test_rows_of_arrays_look_at_no_other_rows():
     X = np.full((100, 2), np.nan)
     X[0] = X[40:50] = 1.0
-    Z = designs.Chunked(designs.Chunks.from_arrays(X, rows=7))
+    Z = designs.Streamed(designs.Chunks.from_arrays(X, rows=7))
     np.testing.assert_array_equal(Z.rows(40, 50), np.ones((10, 2)))
 
 
 def test_a_generator_is_refused_with_what_to_do():
     chunks = designs.Chunks.from_iterable(made_on_the_way(ROWS))
     with pytest.raises(ValueError, match=r"a design needs.*a function that returns a new"):
-        designs.Chunked(chunks)
+        designs.Streamed(chunks)
 
 
 @for_each("later", [3, 7])
 def test_a_source_that_changes_between_passes_is_noticed(later):
     sizes = iter([5, 5, later])
     supply = designs.Chunks.from_iterable(lambda: [(np.ones((next(sizes), 2)), None)])
-    Z = designs.Chunked(supply)
+    Z = designs.Streamed(supply)
     assert Z.n_rows == 5
     with pytest.raises(ValueError, match="had 5 rows before and now has a different number"):
         Z @ np.ones(2)

@@ -1,6 +1,7 @@
 """Every design answers the four questions as plain NumPy does."""
 
 import itertools
+import operator
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ def dense(Z, folder):
 
 
 def chunked_arrays(Z, folder):
-    return designs.Chunked(designs.Chunks.from_arrays(Z, rows=5))
+    return designs.Streamed(designs.Chunks.from_arrays(Z, rows=5))
 
 
 def chunked_function(Z, folder):
@@ -29,7 +30,7 @@ def chunked_function(Z, folder):
         for start, stop in itertools.pairwise(cuts):
             yield Z[start:stop], None
 
-    return designs.Chunked(designs.Chunks.from_iterable(batches))
+    return designs.Streamed(designs.Chunks.from_iterable(batches))
 
 
 def chunked_parquet(Z, folder):
@@ -38,13 +39,13 @@ def chunked_parquet(Z, folder):
     half = (len(Z) + 1) // 2
     frame[:half].write_parquet(folder / "a.parquet", row_group_size=4)
     frame[half:].write_parquet(folder / "b.parquet")
-    return designs.Chunked(designs.Chunks.from_parquet(folder, target=None, rows=5))
+    return designs.Streamed(designs.Chunks.from_parquet(folder, target=None, rows=5))
 
 
 def chunked_mapped(Z, folder):
     """Columns made on the way: the last column of Z is left out and computed anew."""
     chunks = designs.Chunks.from_arrays(np.hstack([Z, 2.0 * Z]), rows=6)
-    return designs.Chunked(chunks.map(lambda X: X[:, Z.shape[1] :] - X[:, : Z.shape[1]]))
+    return designs.Streamed(chunks.map(lambda X: X[:, Z.shape[1] :] - X[:, : Z.shape[1]]))
 
 
 def standardized(Z, folder):
@@ -58,7 +59,7 @@ def selected(Z, folder):
     places = 2 * np.arange(Z.shape[1])[::-1]
     wide = np.full((len(Z), 2 * Z.shape[1]), 7.0)
     wide[:, places] = Z
-    return designs.Selected(designs.Chunked(designs.Chunks.from_arrays(wide, rows=5)), places)
+    return designs.Streamed(designs.Chunks.from_arrays(wide, rows=5)).select_columns(places)
 
 
 def on_dask(Z, folder):
@@ -66,7 +67,7 @@ def on_dask(Z, folder):
     da = pytest.importorskip("dask.array")
     half = len(Z) // 2
     X = da.from_array(2.0 * Z, chunks=((half, 0, len(Z) - half), (Z.shape[1],)))
-    return designs.DaskDesign(designs.Partitions.from_collections(X).map(lambda block: 0.5 * block))
+    return designs.Streamed(designs.Partitions.from_collections(X).map(lambda block: 0.5 * block))
 
 
 CASES = [
@@ -176,15 +177,11 @@ def test_rows_that_are_not_there_are_refused(make, start, stop):
         make(np.ones((N, M))).rows(start, stop)
 
 
-def test_parts_answer_for_their_rows(make, Z, rng):
-    design, w = make(Z), rng.standard_normal(Z.shape[1])
-    stop = 0
-    for rows, part in design.parts():
-        assert rows.start == stop
-        np.testing.assert_allclose(part @ w, Z[rows] @ w, rtol=1e-12, atol=1e-13)
-        np.testing.assert_allclose(part.gram(), Z[rows].T @ Z[rows], rtol=1e-12, atol=1e-13)
-        stop = rows.stop
-    assert stop == len(Z)
+def test_selected_columns_are_those_of_the_matrix(make, Z, rng):
+    places = rng.permutation(Z.shape[1])[: Z.shape[1] // 2 + 1]
+    chosen = make(Z).select_columns(places)
+    assert (chosen.n_rows, chosen.n_columns) == (len(Z), len(places))
+    np.testing.assert_array_equal(chosen.rows(0, len(Z)), Z[:, places])
 
 
 def test_totals_are_sums_over_all_rows(make, Z, rng):
@@ -211,7 +208,24 @@ def test_totals_that_are_joined_stay_as_they_are():
     """A task of a cluster that is run again must find what it found before."""
     a = [np.ones((2, 2)), designs.Minimum(3.0)]
     b = [np.full((2, 2), 2.0), designs.Minimum(-1.0)]
-    total = base.add_totals(a, b)
+    total = base.add_terms(a, b)
     np.testing.assert_array_equal(total[0], np.full((2, 2), 3.0))
     assert total[1].value == -1.0
     np.testing.assert_array_equal(a[0], np.ones((2, 2)))
+
+
+@for_each("kind", ["chunks", "partitions"])
+def test_answers_of_none_are_left_out_and_refused_if_there_are_no_others(kind):
+    X, w = np.arange(6.0).reshape(3, 2), np.array([0.0, 1.0, 0.0])
+    rows = designs.Chunks.from_arrays(X, None, w, rows=1)
+    if kind == "partitions":
+        da = pytest.importorskip("dask.array")
+        far = da.from_array(X, chunks=(1, 2)), None, da.from_array(w, chunks=1)
+        rows = designs.Partitions.from_collections(*far)
+
+    def add_up(block):
+        return float(block.X.sum()) if block.sample_weight.all() else None
+
+    assert rows.reduce(add_up, operator.add) == 5.0
+    with pytest.raises(ValueError, match=f"the {kind} hold no rows, or sample_weight is zero"):
+        rows.reduce(lambda block: None, operator.add)

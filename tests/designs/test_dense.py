@@ -7,7 +7,6 @@ import pytest
 from support.for_each import for_each
 
 from posterity import designs
-from posterity.designs import base
 
 
 def test_float64_is_kept_and_other_numbers_are_converted():
@@ -45,12 +44,3 @@ def test_gram_does_not_copy_the_matrix(weighted):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < Z.Z.nbytes / 4
-
-
-def test_own_answers_equal_those_of_the_base_class():
-    rng = np.random.default_rng(0)
-    Z = designs.Dense(rng.standard_normal((50, 3)))
-    w, r = rng.standard_normal(3), rng.standard_normal(50)
-    np.testing.assert_allclose(Z.matvec(w), base.Design.matvec(Z, w), rtol=1e-13)
-    np.testing.assert_allclose(Z.rmatvec(r), base.Design.rmatvec(Z, r), rtol=1e-13)
-    np.testing.assert_allclose(Z.gram(), base.Design.gram(Z), rtol=1e-13)

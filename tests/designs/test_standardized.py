@@ -3,7 +3,7 @@
 import numpy as np
 from support.for_each import for_each
 
-from posterity import designs
+from posterity import designs, linalg
 
 CENTERS = [0.0, 3.0, 1e6]  # the last is too far to be taken from a Gram matrix
 
@@ -31,7 +31,7 @@ def test_centre_and_scale_are_the_weighted_moments(center, offset, weighted):
 def test_answers_are_those_of_the_standardised_matrix(center, offset):
     Z, rng = columns(center), np.random.default_rng(2)
     design = designs.Standardized.from_design(
-        designs.Chunked(designs.Chunks.from_arrays(Z, rows=7)), offset=offset
+        designs.Streamed(designs.Chunks.from_arrays(Z, rows=7)), offset=offset
     )
     A = (Z - design.center) / design.scale
     A = np.hstack([A, np.ones((len(Z), 1))]) if offset else A
@@ -59,7 +59,7 @@ def test_a_column_that_does_not_vary_keeps_its_scale():
     np.testing.assert_allclose(design.rows(0, 5)[:, 0], 0.0, atol=1e-15)
 
 
-def test_threads_share_the_parts_and_change_nothing():
+def test_threads_share_the_parts_and_change_nothing(monkeypatch):
     Z = np.random.default_rng(0).standard_normal((30_000, 40))
     w = np.random.default_rng(1).standard_normal(40)
     design = designs.Dense(Z)
@@ -67,7 +67,7 @@ def test_threads_share_the_parts_and_change_nothing():
     def terms(part):
         return [part.rmatvec(np.tanh(part @ w))]
 
-    assert len(list(design.parts())) > 2
-    np.testing.assert_array_equal(
-        design.sum_over_parts(terms)[0], designs.Design.sum_over_parts(design, terms)[0]
-    )
+    found = design.sum_over_parts(terms)[0]
+    with monkeypatch.context() as one:
+        one.setattr(linalg.threads, "available_threads", lambda: 1)
+        np.testing.assert_array_equal(found, design.sum_over_parts(terms)[0])

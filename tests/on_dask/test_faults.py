@@ -74,7 +74,7 @@ def test_a_fit_survives_a_worker_killed_in_a_newton_step(survivor, tmp_path):
 def test_workers_that_die_at_the_same_piece_again_and_again_are_told_of(survivor, tmp_path):
     X = guarded(dask_rows.classified(), tmp_path / "diary", range(1, 100)).X
     with pytest.raises(RuntimeError, match=r"Workers died repeatedly .* smaller partitions"):
-        designs.DaskDesign(designs.Partitions.from_collections(X)).gram()
+        designs.Streamed(designs.Partitions.from_collections(X)).gram()
     assert os.path.getsize(tmp_path / "diary") == 2
 
 

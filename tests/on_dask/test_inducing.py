@@ -13,7 +13,6 @@ from posterity.designs import dask_graph
 from posterity.inference.observations import HeldRows, Observations
 from posterity.process import PartitionedTraining, normal_process
 from posterity.process.inducing import bound
-from posterity.process.inducing import partitions as inducing_partitions
 
 dask = pytest.importorskip("dask")
 
@@ -264,11 +263,3 @@ def test_rows_that_do_not_count_are_refused():
     training = PartitionedTraining(designs.Partitions.from_collections(*one.parts), merges=True)
     with pytest.raises(ValueError, match="None of 3 rows drawn at random counts"):
         training.sample_rows(3, np.random.default_rng(0))
-
-
-def test_terms_that_are_added_stay_as_they_were():
-    a, b = [np.ones(2), 1.0], [np.ones(2), 2.0]
-    np.testing.assert_array_equal(inducing_partitions.add_terms(a, b)[0], [2.0, 2.0])
-    np.testing.assert_array_equal(a[0], [1.0, 1.0])
-    assert inducing_partitions.add_terms(None, b) is b
-    assert inducing_partitions.add_terms(a, None) is a

@@ -144,7 +144,7 @@ def test_a_design_leaves_its_rows_behind_when_it_travels():
     import pickle
 
     X = da.ones((40, 3), chunks=(10, 3))
-    design = designs.DaskDesign(designs.Partitions.from_collections(X))
+    design = designs.Streamed(designs.Partitions.from_collections(X))
     travelled = pickle.loads(pickle.dumps(design))
     assert (travelled.n_rows, travelled.n_columns) == (0, 3)
     assert len(pickle.dumps(design)) < 500

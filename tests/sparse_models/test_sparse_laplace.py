@@ -225,7 +225,7 @@ def test_rows_that_are_read_in_chunks_give_the_same_model(likelihood, offset):
     w = np.random.default_rng(3).uniform(0.5, 2.0, len(y))
     targets = RowTargets.from_observations(y, w, likelihood, offset=offset)
     chosen, fit = maximised(X, y, likelihood, w, offset=offset)
-    for design in (designs.Chunked(designs.Chunks.from_arrays(X, rows=17)), designs.Dense(X)):
+    for design in (designs.Streamed(designs.Chunks.from_arrays(X, rows=17)), designs.Dense(X)):
         other, streamed = select_laplace(design, targets, offset=offset, prior=CLASSICAL)
         np.testing.assert_array_equal(other.places, chosen.places)
         np.testing.assert_allclose(other.precision, chosen.precision, rtol=1e-4)

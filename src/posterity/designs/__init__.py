@@ -1,31 +1,30 @@
 """The feature matrix Z behind one interface, wherever its rows are.
 
-``Dense`` is in memory. ``Chunked`` reads blocks from ``Chunks``: arrays, iterators or Parquet files
-that do not fit in memory. ``DaskDesign`` runs on workers with ``Partitions`` of Dask arrays or data
-frames. ``Statistics`` are the sufficient statistics of linear models. ``Candidates`` are columns to
+``Dense`` is in memory. ``Streamed`` makes passes over rows that do not fit there: ``Chunks`` of
+arrays, iterators or Parquet files, or ``Partitions`` of Dask arrays or data frames on workers.
+``Statistics`` are the sufficient statistics of linear models. ``Candidates`` are columns to
 choose from: of a matrix, or a kernel's, standardised, and streamed where they would not fit in
 memory together.
 """
 
-from posterity.designs.base import Design, Minimum, RowValues, Values
+from posterity.designs.base import Dense, Design, Minimum, RowValues, Values
 from posterity.designs.blocks import RowBlock
-from posterity.designs.candidates import CandidateColumns
-from posterity.designs.chunked import Chunked
+from posterity.designs.candidates import (
+    CandidateColumns,
+    ColumnSource,
+    KernelColumnSource,
+    MatrixColumnSource,
+)
 from posterity.designs.chunks import Chunks
-from posterity.designs.columns import ColumnSource, KernelColumnSource, MatrixColumnSource
-from posterity.designs.dask_design import DaskDesign
-from posterity.designs.dense import Dense
 from posterity.designs.partitions import Partitions
-from posterity.designs.selected import Selected
 from posterity.designs.standardized import Standardized
 from posterity.designs.statistics import Statistics
+from posterity.designs.streamed import Rows, Streamed
 
 __all__ = [
     "CandidateColumns",
-    "Chunked",
     "Chunks",
     "ColumnSource",
-    "DaskDesign",
     "Dense",
     "Design",
     "KernelColumnSource",
@@ -34,8 +33,9 @@ __all__ = [
     "Partitions",
     "RowBlock",
     "RowValues",
-    "Selected",
+    "Rows",
     "Standardized",
     "Statistics",
+    "Streamed",
     "Values",
 ]

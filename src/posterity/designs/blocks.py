@@ -6,15 +6,18 @@ whole source. Rows are counted from 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import arrays
 from posterity.arrays import Array
+
+T = TypeVar("T")
 
 Parts: TypeAlias = tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
 """Inputs, targets and weights of equal length and any type."""
@@ -56,6 +59,27 @@ class RowBlock:
     def parts(self) -> Parts:
         """Inputs, targets and weights."""
         return self.X, self.y, self.sample_weight
+
+    def select_rows(self, places: NDArray[np.intp]) -> RowBlock:
+        """Return a copy of rows by their position in this block."""
+        return RowBlock(*map_parts(self.parts, lambda part: part[places]), first_row=0)
+
+
+def merge_answers(merge: Callable[[T, T], T], answers: Iterable[T | None]) -> T | None:
+    """Merge answers in order, without those that are None; None if all are."""
+    present = (answer for answer in answers if answer is not None)
+    first = next(present, None)
+    return None if first is None else functools.reduce(merge, present, first)
+
+
+def join_blocks(found: Sequence[RowBlock]) -> RowBlock:
+    """Return all rows of several blocks as one."""
+    X, y, weight = (
+        None if part[0] is None else np.concatenate(part)
+        for part in zip(*(block.parts for block in found), strict=True)
+    )
+    assert X is not None
+    return RowBlock(X, y, weight, first_row=0)
 
 
 def convert_parts(X: Any, y: Any, sample_weight: Any, where: str) -> Parts:

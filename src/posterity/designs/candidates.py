@@ -1,4 +1,4 @@
-"""Candidate columns: standardised, in memory if they fit, streamed otherwise.
+"""Candidate columns, of a matrix or a kernel: standardised, in memory if they fit or else streamed.
 
 Columns are centred by their weighted mean, if the model has an offset, and scaled by their weighted
 root mean square, so weight precisions of all columns can be compared.
@@ -10,19 +10,102 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import arrays
+from posterity import arrays, kernels
 from posterity.arrays import Array, DeviceArray, namespace
-from posterity.designs.columns import ColumnSource
 
 _CPU_VALUES = 1 << 17  # 1 MiB of float64: a block to square stays in cache
 _DEVICE_VALUES = 1 << 25
 _STREAMED_SHARE = 4  # copies of a block in memory at a time
 _LEAST_COLUMNS = 16
+
+
+class MatrixColumnSource:
+    """The columns of a matrix in memory or on a device.
+
+    Parameters
+    ----------
+    Z : array of shape (N, M), of any array library
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs
+    >>> designs.MatrixColumnSource(np.array([[1.0, 2.0, 3.0]])).block(np.array([2, 0]))
+    array([[3., 1.]])
+    """
+
+    def __init__(self, Z: DeviceArray) -> None:
+        self._Z = Z
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return int(self._Z.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns M."""
+        return int(self._Z.shape[1])
+
+    def block(self, places: NDArray[np.intp]) -> DeviceArray:
+        """Return columns by number, (N, b), as floating-point numbers."""
+        xp = namespace(self._Z)
+        Z = xp.take(self._Z, arrays.like_index(self._Z, places), axis=1)
+        return Z if xp.isdtype(Z.dtype, "real floating") else xp.astype(Z, xp.float64)
+
+
+class KernelColumnSource:
+    """One column k(rows, c) for every centre c.  [P8 8.41]
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel with all parameters set.
+    rows : array of shape (N, D) of any array library, or a sequence of N objects
+    centres : array of shape (M, D), or a sequence of M objects, optional
+        Centres; the rows by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import designs, kernels
+    >>> columns = designs.KernelColumnSource(kernels.Linear(1.0), np.array([[1.0], [2.0], [3.0]]))
+    >>> columns.block(np.array([1]))
+    array([[2.],
+           [4.],
+           [6.]])
+    """
+
+    def __init__(self, kernel: kernels.Kernel, rows: Any, centres: Any = None) -> None:
+        self._kernel, self._rows = kernel, rows
+        self._centres = rows if centres is None else centres
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows N."""
+        return kernels.rows.count_rows(self._rows)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns M."""
+        return kernels.rows.count_rows(self._centres)
+
+    def block(self, places: NDArray[np.intp]) -> DeviceArray:
+        """Return columns by number, (N, b)."""
+        K = self._kernel(self._rows, kernels.rows.select_rows(self._centres, places))
+        if array_api_compat.is_numpy_array(K) and not K.flags.writeable:
+            return K.copy()
+        return K
+
+
+ColumnSource: TypeAlias = MatrixColumnSource | KernelColumnSource
+"""Columns of N values each, some at a time, so that the whole matrix need not fit in memory."""
 
 
 @dataclass(frozen=True, eq=False)

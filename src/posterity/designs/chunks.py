@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import numbers
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import blocks, sources
-from posterity.designs.blocks import RowBlock, RowForm
+from posterity.designs.blocks import RowBlock, RowForm, T
+from posterity.designs.streamed import Rows
 
 if TYPE_CHECKING:
     from posterity.designs.parquet import Paths
-
-T = TypeVar("T")
 
 _ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
-class Chunks:
+class Chunks(Rows):
     """Rows with optional targets and weights, read in blocks.
 
     Create it with :meth:`from_arrays`, :meth:`from_iterable` or :meth:`from_parquet`, and pass it
@@ -46,7 +44,6 @@ class Chunks:
     """
 
     source: sources.RowSource
-    form: RowForm
 
     @classmethod
     def from_arrays(
@@ -175,22 +172,12 @@ class Chunks:
         feature_names: tuple[str, ...] | None,
         target_names: tuple[str, ...] | None = None,
     ) -> Chunks:
-        return cls(source, RowForm.from_rows(source.read_head(), feature_names, target_names))
+        return cls(RowForm.from_rows(source.read_head(), feature_names, target_names), source)
 
     @property
     def n_rows(self) -> int | None:
         """The number of rows, or None if it is unknown before a pass."""
         return self.source.n_rows
-
-    @property
-    def n_features(self) -> int:
-        """The number of columns of X."""
-        return self.form.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the columns of X, if any."""
-        return self.form.feature_names
 
     @property
     def target_names(self) -> tuple[str, ...] | None:
@@ -235,28 +222,22 @@ class Chunks:
         mapped = sources.TransformedRows(self.source, self.form, transform)
         return self._from_source(mapped, _convert_names(feature_names), self.target_names)
 
-    def reduce(
+    def _merge_blocks(
         self,
-        function: Callable[[RowBlock], T],
+        function: Callable[[RowBlock], T | None],
         merge: Callable[[T, T], T],
-        *,
-        description: str = "Reading rows",
-    ) -> T:
-        """Apply ``function`` to each block and merge the results in order, in one pass.
+        description: str,
+    ) -> T | None:
+        passing = progress.track(self, total=self.n_rows, description=description)
+        return blocks.merge_answers(merge, map(function, passing))
 
-        As :meth:`Partitions.reduce`, in this process.
-
-        Examples
-        --------
-        >>> import operator
-        >>> import numpy as np
-        >>> from posterity import designs
-        >>> chunks = designs.Chunks.from_arrays(np.arange(10.0).reshape(-1, 1), rows=4)
-        >>> float(chunks.reduce(lambda block: block.X.sum(), operator.add))
-        45.0
-        """
-        blocks = progress.track(self, total=self.n_rows, description=description)
-        return functools.reduce(merge, (function(block) for block in blocks))
+    def take_rows(self, places: NDArray[np.intp]) -> RowBlock:
+        """Load rows by number, in increasing order; sources of arrays and files read no others."""
+        found = []
+        for block in self.read_rows(int(places[0]), int(places[-1]) + 1):
+            a, b = np.searchsorted(places, [block.first_row, block.first_row + len(block)])
+            found.append(block.select_rows(places[a:b] - block.first_row))
+        return blocks.join_blocks(found)
 
     def sample(self, n: int, rng: np.random.Generator) -> RowBlock:
         """Draw a uniform sample of n rows, or return all if there are fewer.
@@ -282,14 +263,6 @@ class Chunks:
         self.require_rereadable("a sample")
         passing = progress.track(self, total=self.n_rows, description="Sampling rows")
         return blocks.sample_rows(passing, _check_count(n, "n"), rng)
-
-    def require_rereadable(self, purpose: str) -> None:
-        """Raise if the rows can be read only once; ``purpose`` is named in the error."""
-        if not self.rereadable:
-            raise ValueError(
-                f"{purpose} needs another pass over the rows, but a generator can be read only "
-                "once; pass a function that returns a new iterator to Chunks.from_iterable."
-            )
 
 
 def _check_count(n: int, name: str = "rows") -> int:

@@ -7,7 +7,6 @@ computed again.
 
 from __future__ import annotations
 
-import functools
 import sys
 import uuid
 import warnings
@@ -15,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from posterity import progress
+from posterity.designs import blocks
 from posterity.distributions import dask_rows
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def map_and_merge(
     """Merge the results of ``work(piece, number)`` of all pieces, on the workers.
 
     A piece is delayed, a list of delayed parts, or any small object. With ``only``, the other
-    pieces are not computed.
+    pieces are not computed. Results that are None are left out; if all are, so is the answer.
     """
     import dask
     from dask._task_spec import TaskRef
@@ -55,7 +55,7 @@ def map_and_merge(
         folds = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
         level = [(name, level[0][1] + 1, i) for i in range(len(folds))]
         for key, those in zip(level, folds, strict=True):
-            layer[key] = dask_rows.make_task(key, _make_fold, join, *map(TaskRef, those))
+            layer[key] = dask_rows.make_task(key, _merge_results, join, *map(TaskRef, those))
     # One layer for all pieces: thousands of layers would be slower than the work itself.
     delayed = [part for i in numbers for part in _list_delayed(pieces[i])]
     graph = dask_rows.add_layer(name, layer, (shared, join), delayed)
@@ -113,5 +113,5 @@ def _run_task(work: Callable[[Any, int], T], piece: Any, number: int) -> T:
     return work(piece, number)
 
 
-def _make_fold(merge: Callable[[T, T], T], *answers: T) -> T:
-    return functools.reduce(merge, answers)
+def _merge_results(merge: Callable[[T, T], T], *results: T | None) -> T | None:
+    return blocks.merge_answers(merge, results)

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.designs import blocks, dask_graph, dask_pieces
-from posterity.designs.blocks import Parts, RowBlock, RowForm
-
-T = TypeVar("T")
+from posterity.designs.blocks import Parts, RowBlock, RowForm, T
+from posterity.designs.streamed import Rows
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class BlockRecipe:
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class Partitions(Rows):
     """The rows of Dask arrays or data frames, with optional targets and weights.
 
     Created by :meth:`from_collections` without reading data. Iteration is not supported on purpose:
@@ -71,8 +71,9 @@ class Partitions:
     """
 
     pieces: tuple[list[Any], ...]  # of each partition X, y, sample_weight, delayed or None
-    recipe: BlockRecipe
     known_lengths: tuple[int, ...] | None  # None: a pass would tell
+    encode: Callable[[NDArray[Any]], Array] | None = None  # of targets that are not numbers
+    transforms: tuple[Callable[[Array], Array], ...] = ()
 
     @classmethod
     def from_collections(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Partitions:
@@ -88,34 +89,19 @@ class Partitions:
             Weights.
         """
         found = dask_pieces.align_pieces(X, y, sample_weight)
-        return cls(found.pieces, BlockRecipe(found.form), found.lengths)
+        return cls(found.form, found.pieces, found.lengths)
 
     @property
-    def form(self) -> RowForm:
-        """Form of the blocks before they are transformed."""
-        return self.recipe.form
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns of X before transforms."""
-        return self.form.n_features
-
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the columns of X, if any."""
-        return self.form.feature_names
-
-    @property
-    def rereadable(self) -> bool:
-        """Always True: Dask can compute a partition repeatedly."""
-        return True
+    def recipe(self) -> BlockRecipe:
+        """What a worker does to a partition."""
+        return BlockRecipe(self.form, self.encode, self.transforms)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """Number of rows of each partition, counted by a pass if unknown."""
         if self.known_lengths is not None:
             return self.known_lengths
-        return tuple(self._map_and_merge(_CountRows(self.recipe), _concatenate, "Counting rows"))
+        return tuple(self._map_and_merge(_CountRows(self.recipe), operator.add, "Counting rows"))
 
     @property
     def n_rows(self) -> int:
@@ -125,26 +111,19 @@ class Partitions:
     @property
     def known_width(self) -> int | None:
         """Number of columns of blocks, or None if unknown before reading one."""
-        found = self.__dict__.get("width")
-        return found if self.recipe.transforms else self.n_features
+        return self.__dict__.get("width") if self.transforms else self.n_features
 
     @cached_property
     def width(self) -> int:
         """Number of columns of blocks; reads the first block if they are transformed."""
-        if not self.recipe.transforms:
+        if not self.transforms:
             return self.n_features
+        work = _ApplyToBlock(self.recipe, _count_columns, None)
         for number in range(len(self.pieces)):
-            work = _ApplyToBlock(self.recipe, _count_columns, None)
-            found: tuple[int] | None = self._map_and_merge(
-                work, _make_optional_merge(max), "Reading rows", [number]
-            )
+            found: int | None = self._map_and_merge(work, max, "Reading rows", [number])
             if found is not None:
-                return found[0]
+                return found
         raise ValueError("the partitions hold no rows; pass at least one.")
-
-    def find_width(self) -> int:
-        """Determine the number of columns, reading a block if needed."""
-        return self.width
 
     def with_row_numbers(self) -> Partitions:
         """Return partitions whose blocks know their first row number."""
@@ -152,40 +131,21 @@ class Partitions:
 
     def encode_targets(self, encode: Callable[[NDArray[Any]], Array]) -> Partitions:
         """Return partitions with ``encode(y)`` as targets, such as class indices."""
-        return replace(self, recipe=replace(self.recipe, encode=encode))
+        return replace(self, encode=encode)
 
     def map(self, transform: Callable[[Array], Array]) -> Partitions:
         """Return partitions with ``transform(X)`` instead of X."""
-        transforms = (*self.recipe.transforms, transform)
-        return replace(self, recipe=replace(self.recipe, transforms=transforms))
+        return replace(self, transforms=(*self.transforms, transform))
 
-    def reduce(
+    def _merge_blocks(
         self,
-        function: Callable[[RowBlock], T],
+        function: Callable[[RowBlock], T | None],
         merge: Callable[[T, T], T],
-        *,
-        description: str = "Reading rows",
-    ) -> T:
-        """Apply ``function`` to each partition and merge the results on the workers.
-
-        Parameters
-        ----------
-        function : callable
-            Function of a :class:`RowBlock` of at least one row. It is sent to the workers, so its
-            data should be small.
-        merge : callable
-            Function that merges two results, that of earlier rows first.
-        description : str
-            Label of the progress bar.
-        """
+        description: str,
+    ) -> T | None:
         lengths = self.known_lengths
         firsts = None if lengths is None else np.cumsum([0, *lengths[:-1]])
-        total = self._map_and_merge(
-            _ApplyToBlock(self.recipe, function, firsts), _make_optional_merge(merge), description
-        )
-        if total is None:
-            raise ValueError("the partitions hold no rows; pass at least one.")
-        return total[0]
+        return self._map_and_merge(_ApplyToBlock(self.recipe, function, firsts), merge, description)
 
     def count_targets(self, *, kind: str = dask_pieces.CLASS) -> tuple[NDArray[Any], Array]:
         """Count the distinct targets, classes or counts, in one pass."""
@@ -202,13 +162,8 @@ class Partitions:
         spans = zip(itertools.pairwise(share), firsts[:-1], strict=True)
         within = [places[a:b] - first for (a, b), first in spans]
         asked = [number for number, i in enumerate(within) if len(i)]
-        found = self._map_and_merge(
-            _TakeRows(self.recipe, within), _concatenate, "Sampling rows", asked
-        )
-        parts = zip(*(block.parts for block in found), strict=True)
-        X, y, w = (None if p[0] is None else np.concatenate(p) for p in map(tuple, parts))
-        assert X is not None
-        return RowBlock(X, y, w, first_row=0)
+        work = _TakeRows(self.recipe, within)
+        return blocks.join_blocks(self._map_and_merge(work, operator.add, "Sampling rows", asked))
 
     def sample(self, n: int, rng: np.random.Generator) -> RowBlock:
         """Draw a uniform sample of n rows, or return all if there are fewer."""
@@ -245,12 +200,12 @@ class _ApplyToBlock:
     function: Callable[[RowBlock], Any]
     firsts: NDArray[np.intp] | None  # of each partition, where they are known
 
-    def __call__(self, raw: Sequence[Any], number: int) -> tuple[Any] | None:
+    def __call__(self, raw: Sequence[Any], number: int) -> Any:
         parts = self.recipe.convert_parts(raw, number)
         if not len(parts[0]):
             return None
         first = 0 if self.firsts is None else int(self.firsts[number])
-        return (self.function(self.recipe.make_block(parts, number, first)),)
+        return self.function(self.recipe.make_block(parts, number, first))
 
 
 @dataclass(frozen=True)
@@ -272,20 +227,3 @@ def _count_columns(block: RowBlock) -> int:
 
 def _name_partition(number: int) -> str:
     return f"partition {number}"
-
-
-def _concatenate(a: list[Any], b: list[Any]) -> list[Any]:
-    return a + b
-
-
-def _make_optional_merge(merge: Callable[[T, T], T]) -> Callable[[Any, Any], Any]:
-    return functools.partial(_merge_present, merge)
-
-
-def _merge_present(
-    merge: Callable[[T, T], T], a: tuple[T] | None, b: tuple[T] | None
-) -> tuple[T] | None:
-    """Merge two results, ignoring those of empty partitions."""
-    if a is None or b is None:
-        return b if a is None else a
-    return (merge(a[0], b[0]),)

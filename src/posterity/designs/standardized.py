@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from posterity.arrays import Array
 from posterity.designs import base
-from posterity.designs.dense import Dense
+from posterity.designs.base import Dense
 
 # Centres this many scales from zero cost six digits of a Gram matrix when they are subtracted from
 # it instead of from the columns; a Hessian has them to spare.
@@ -80,6 +80,11 @@ class Standardized(base.Design):
         """Number of columns, including the column of ones."""
         return len(self.center) + self.offset
 
+    @property
+    def ones(self) -> NDArray[np.intp]:
+        """Number of the column of ones, if there is one."""
+        return np.arange(len(self.center), self.n_columns)
+
     @cached_property
     def _is_near(self) -> bool:
         return not self.exact and bool(np.all(np.abs(self.center) <= _FARTHEST * self.scale))
@@ -96,20 +101,16 @@ class Standardized(base.Design):
         rows, values = self.design.take_rows(places, *along)
         return self._standardise_design(rows), values
 
-    def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Yield standardised copies of the blocks."""
-        for rows, Z in self.design.blocks():
-            yield rows, self._standardise_columns(Z)
-
-    def parts(self) -> Iterator[tuple[slice, base.Design]]:
-        """Yield the standardised parts, as views if the centre is near zero."""
-        for rows, Z in self.design.blocks():
-            yield rows, self._standardise_block(Z)
+    def select_columns(self, places: NDArray[np.intp]) -> Standardized:
+        """Return selected columns; that of ones, if it is selected, is the last."""
+        inner = places[places < len(self.center)]
+        offset = len(inner) < len(places)
+        assert not offset or np.array_equal(places[len(inner) :], self.ones)
+        design = self.design.select_columns(inner)
+        return Standardized(design, self.center[inner], self.scale[inner], offset, self.exact)
 
     def sum_over_parts(self, function: base.PartFunction, *along: base.Values) -> list[Any]:
-        def apply_standardised(
-            part: base.Design, *values: Any
-        ) -> Sequence[Array | float | base.Minimum]:
+        def apply_standardised(part: base.Design, *values: Any) -> Sequence[Any]:
             return function(self._standardise_block(part.rows(0, part.n_rows)), *values)
 
         return self.design.sum_over_parts(apply_standardised, *along)
@@ -119,9 +120,9 @@ class Standardized(base.Design):
         return self._standardise_columns(self.design.rows(start, stop))
 
     def matvec(self, w: Array) -> Array:
-        if not self._is_near:
-            return super().matvec(w)
         base.check_length(w, self.n_columns, "w", "columns")
+        if not self._is_near:
+            return np.concatenate([Z @ w for _, Z in self.blocks()])
         M = len(self.center)
         u = (w[:M].T / self.scale).T
         product = self.design @ u

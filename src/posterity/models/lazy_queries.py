@@ -15,6 +15,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -175,7 +176,7 @@ def score_partitions(model: Any, X: Any, y: Any = None, sample_weight: Any = Non
     )
     pieces = [list(parts) for parts in zip(cut.pieces, targets, weights, strict=True)]
     total = dask_graph.map_and_merge(
-        pieces, _ScoreWork(model, terms), _merge_terms, description="Scoring rows"
+        pieces, _ScoreWork(model, terms), operator.add, description="Scoring rows"
     )
     if total is None:
         raise ValueError(
@@ -272,12 +273,6 @@ def _sum_squares(model: Any, rows: Any, y: Any, w: Array) -> SpreadTerm:
     Y, P = (np.asarray(a, dtype=np.float64).reshape(len(w), -1) for a in (y, predicted))
     mean = np.average(Y, axis=0, weights=w)
     return SpreadTerm(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
-
-
-def _merge_terms(a: Terms | None, b: Terms | None) -> Terms | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
 
 
 MARK = "__answers_of_partitions__"

@@ -60,7 +60,7 @@ class StreamedRows:
         y, weights = read_targets(model, source)
         model._fit_features(sample_rows(model, source), None)
         mapped = source if model.features is None else source.map(model._transform_features)
-        return cls(designs.Chunked(mapped), y, weights)
+        return cls(designs.Streamed(mapped), y, weights)
 
     @classmethod
     def from_partitions(
@@ -72,9 +72,7 @@ class StreamedRows:
         model._fit_features(sample_rows(model, partitions), None)
         mapped = partitions if model.features is None else partitions.map(_feature_transform(model))
         weights = designs.RowValues(check_block_weights) if partitions.form.weighted else None
-        return cls(
-            designs.DaskDesign(mapped), TalliedTargets(check_targets, values, counts), weights
-        )
+        return cls(designs.Streamed(mapped), TalliedTargets(check_targets, values, counts), weights)
 
 
 def _feature_transform(model: FeatureModel) -> Callable[[Array], Array]:

@@ -110,14 +110,9 @@ class PartitionedTraining:
 
     @cached_property
     def _target_count(self) -> _TargetCount:
-        found = self.partitions.reduce(
-            _count_partition, _merge_counts, description="Reading targets"
+        return self.partitions.reduce(
+            _count_partition, _TargetCount.merge, description="Reading targets"
         )
-        if found is None:
-            raise ValueError(
-                "sample_weight is zero in every row; at least one weight must be positive."
-            )
-        return found
 
 
 Rows: TypeAlias = Training | PartitionedTraining
@@ -150,9 +145,3 @@ def _count_partition(block: designs.RowBlock) -> _TargetCount | None:
         return None
     o = Observations.from_targets(Y, weights=weights)
     return _TargetCount(ColumnMoments.from_rows(Y, weights), len(Y), o.repeats, o.log_constant)
-
-
-def _merge_counts(a: _TargetCount | None, b: _TargetCount | None) -> _TargetCount | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a.merge(b)

@@ -147,7 +147,7 @@ def make_kernel_design(kernel: kernels.Kernel, centres: Any, rows: Any) -> desig
     if not isinstance(rows, np.ndarray) or 8 * len(rows) * M <= _HELD_BYTES:
         return designs.Dense(columns(rows))
     chunks = designs.Chunks.from_arrays(rows, rows=max(1, _DESIGN_VALUES // M))
-    return designs.Chunked(chunks.map(columns))
+    return designs.Streamed(chunks.map(columns))
 
 
 def is_count(candidates: Any) -> bool:

@@ -284,7 +284,7 @@ class ColumnEngine:
         """The same with these as the only candidates, by their order."""
         if isinstance(self.columns, np.ndarray):
             return replace(self, columns=self.columns[:, places])
-        return replace(self, columns=designs.Selected(self.columns, places))
+        return replace(self, columns=self.columns.select_columns(places))
 
     def select(
         self,

@@ -35,7 +35,6 @@ from posterity.sparse.scores import (
     Used,
     best_places,
     gains,
-    select_standardized,
     shortlist_design,
 )
 
@@ -87,7 +86,7 @@ def select_laplace(
         return model.to_chosen(used.center, used.scale, end), model.fit
     every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     places, h = _start(start, targets)
-    design = select_standardized(every, places)
+    design = every.select_columns(np.append(places, every.ones))
     model = SparseModel.from_columns(places, h, design, targets, problem.prior)
 
     def look_at_design(model: SparseModel) -> SparseModel:

@@ -167,7 +167,7 @@ def _reorder_columns(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
     )
     problem = replace(
         p,
-        design=designs.Selected(p.design, columns),
+        design=p.design.select_columns(columns),
         prior=replace(p.prior, precision=precision),
     )
     used = np.ones((M, J), dtype=np.bool_) if mask is None else mask

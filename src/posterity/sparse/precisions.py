@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import designs, linalg, optimize, priors
+from posterity import linalg, optimize, priors
 from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.problem import LEAST_PRECISION, Chosen, Places, PrecisionPrior, SparseModel
+from posterity.sparse.problem import LEAST_PRECISION, Chosen, PrecisionPrior, SparseModel
 
 _LEVEL = 1e-4  # slope in a log at which the precisions are at their best
 _POLISHING_STEPS = 50
@@ -130,18 +130,11 @@ def _drop_column(model: SparseModel, i: int, prior: priors.Sparse) -> SparseMode
     return SparseModel.from_columns(
         np.delete(model.places, i),
         np.delete(model.precision, i),
-        _select_columns(p.design, others),
+        p.design.select_columns(others),
         p.targets,
         prior,
         model.fit.weights.W[others],
     )
-
-
-def _select_columns(design: designs.Design, places: Places) -> designs.Design:
-    """Some of them: a copy, where that costs no more than a pass."""
-    if design.in_memory:
-        return designs.Dense(design.rows(0, design.n_rows)[:, places])
-    return designs.Selected(design, places)
 
 
 def _weight_variances(model: SparseModel) -> Array:

@@ -262,7 +262,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         pool = self._draw_candidates(sparse.PartitionRows(encoded), rng)
         kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)
         columns = sparse.CentredColumns(kernel, pool.centres, self.device)
-        engine = ColumnEngine(designs.DaskDesign(encoded.map(columns)), outputs, problem)
+        engine = ColumnEngine(designs.Streamed(encoded.map(columns)), outputs, problem)
         found = self._find_among_candidates(engine, kernel, at_bounds, pool)
         return replace(found, rows=self._place_rows(found.rows))
 

@@ -208,8 +208,7 @@ def shortlist_design(
 
     For one latent value.
     """
-    fit, M = model.fit, design.n_columns - design.offset
-    ones = np.arange(M, design.n_columns)
+    fit, M, ones = model.fit, len(design.center), design.ones
     used = np.append(model.places, ones)
 
     def terms(part: designs.Design, t: RowTargets) -> list[Array]:
@@ -226,7 +225,7 @@ def shortlist_design(
 
     def chosen(columns: Places) -> designs.Design:
         kept = i[columns]
-        return select_standardized(design, kept[kept < M])
+        return design.select_columns(np.append(kept[kept < M], ones))
 
     h = np.append(model.precision, np.full(len(new), np.inf))[:, None]
     start = np.insert(fit.weights.W, [m] * len(new), np.zeros(1), axis=0)
@@ -234,15 +233,4 @@ def shortlist_design(
     moments = A[np.ix_(i, i)], d[i], c[i]
     return ShortList.from_moments(
         model, np.append(model.places, new), everything, h, start, *moments, chosen
-    )
-
-
-def select_standardized(design: designs.Standardized, places: Places) -> designs.Standardized:
-    """Some of the columns, standardised as they are, and the ones."""
-    return designs.Standardized(
-        designs.Selected(design.design, places),
-        design.center[places],
-        design.scale[places],
-        design.offset,
-        design.exact,
     )

@@ -27,7 +27,7 @@ from posterity.inference.weights.targets import RowTargets
 from posterity.sparse import blocks
 from posterity.sparse.laplace import plan_steps, start_model
 from posterity.sparse.problem import Chosen, Places, SparseModel, SparseProblem, ascend, propose
-from posterity.sparse.scores import Scorer, best_places, gains, select_standardized
+from posterity.sparse.scores import Scorer, best_places, gains
 from posterity.sparse.softmax_scores import AllColumns, DesignScores, SharedScores
 
 _SHORTLIST = 30  # columns that steps may add at a time
@@ -75,7 +75,7 @@ def select_softmax(
         return model.to_chosen(used.center, used.scale, end), model.fit
     every = designs.Standardized.from_design(columns, targets.weights, offset=problem.offset)
     none: Places = np.zeros(0, dtype=np.intp)
-    nothing = select_standardized(every, none)
+    nothing = every.select_columns(every.ones)
     model = SparseModel.from_columns(none, np.zeros(0), nothing, targets, problem.prior)
 
     def look_at_rows(model: SparseModel, block: Any, thorough: bool) -> Iterator[SparseModel]:

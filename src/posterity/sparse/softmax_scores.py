@@ -27,7 +27,6 @@ from posterity.inference.weights.targets import RowTargets
 from posterity.sparse import blocks
 from posterity.sparse.blocks import BlockMoments
 from posterity.sparse.problem import Places, SparseModel, SparseProblem, weight_problem
-from posterity.sparse.scores import select_standardized
 
 _COLUMNS_AT_ONCE = 128
 _APPROACH = 60  # gradients
@@ -267,6 +266,7 @@ class DesignScores:
 
         def design(among: Places) -> designs.Design:
             kept = i[among]
-            return select_standardized(self.columns, kept[kept < len(self.columns.center)])
+            inner = kept[kept < len(self.columns.center)]
+            return self.columns.select_columns(np.append(inner, self.columns.ones))
 
         return SharedWork.from_moments(model, places, H, self.slope[i], self.c[i], design)

@@ -167,7 +167,7 @@ def count_hessians(monkeypatch):
 def test_rows_that_are_streamed_are_all_heard(dear, exactly):
     """A sample may say where to begin, never where to end."""
     Z, y = rows(1500)
-    streamed = designs.Chunked(designs.Chunks.from_arrays(Z, rows=200))
+    streamed = designs.Streamed(designs.Chunks.from_arrays(Z, rows=200))
     found = mode.find_mode(problem_of(streamed, y), exactly=exactly)
     np.testing.assert_allclose(found.W, mode.find_mode(problem_of(Z, y)).W, atol=1e-10)
 

@@ -55,7 +55,7 @@ class MemorySource:
 class StreamedSource:
     """Rows that are read block by block, as often as necessary, or that are on workers."""
 
-    rows: designs.Chunks | designs.Partitions
+    rows: designs.Rows
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,7 +81,7 @@ class StreamedSource:
 
 
 def sum_over_blocks(
-    rows: designs.Chunks | designs.Partitions,
+    rows: designs.Rows,
     function: Callable[[Array, Array | None], T],
     merge: Callable[[T, T], T],
 ) -> T:
@@ -91,13 +91,7 @@ def sum_over_blocks(
         X, weights = select_counted_rows(block.X, block.sample_weight)
         return function(X, weights) if len(X) else None
 
-    def of_both(a: T | None, b: T | None) -> T | None:
-        return b if a is None else a if b is None else merge(a, b)
-
-    total = rows.reduce(of_block, of_both)
-    if total is None:
-        raise ValueError("There are no rows of positive weight.")
-    return total
+    return rows.reduce(of_block, merge)
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class CountedRows(Generic[T]):
 def count_classes(partitions: Partitions) -> CountedRows[Tally]:
     """Which classes there are, sorted, and how often each counts: one pass."""
     found = _count(partitions.encode_targets(_drop_targets), _tally_classes, dask_pieces.add_counts)
-    return replace(found, partitions=replace(found.partitions, recipe=partitions.recipe))
+    return replace(found, partitions=replace(found.partitions, encode=partitions.encode))
 
 
 def sum_numbers(partitions: Partitions) -> CountedRows[NormalLeaves]:
