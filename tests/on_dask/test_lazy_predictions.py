@@ -383,7 +383,7 @@ def test_values_that_are_cut_otherwise_are_refused(bayesian):
     with pytest.raises(ValueError, match="y has 1 partitions, but the rows have 5"):
         prediction.cdf(frame.y.repartition(npartitions=1))
     moved = dask_rows.as_frames(ROWS, sizes=(10, 0, 20, 10, 20)).y
-    with pytest.raises(ValueError, match=r"has \d+ predictions, but \d+ values were given"):
+    with pytest.raises(ValueError, match=r"has \d+ rows, but \d+ values were given"):
         prediction.cdf(moved).compute()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,7 +16,7 @@ from posterity import arrays
 
 @dataclass(frozen=True)
 class DelayedPartitions:
-    """The delayed partitions of a collection, none of which is read."""
+    """The delayed partitions of a collection, none of which is read, or answers of them."""
 
     pieces: tuple[Any, ...]  # delayed
     lengths: tuple[float, ...]  # rows of each, NaN where only reading would tell
@@ -45,6 +45,50 @@ class DelayedPartitions:
     def n_rows(self) -> float:
         """The number of rows; NaN where it is not known before the data are read."""
         return sum(self.lengths)
+
+    def call(self, function: Callable[..., Any], given: Mapping[str, Any], empty: Any) -> Self:
+        """Delay ``function(piece, **given)`` of each partition, with its own values per row.
+
+        Parameters
+        ----------
+        function : callable
+            It is sent to the workers.
+        given : mapping
+            Arguments: one value for all rows, or a collection with one per row.
+        empty : array, tuple of arrays or None
+            Answer for a partition without rows; others become arrays like it, unless it is None.
+        """
+        columns = {
+            name: self.match_partitions(value, name)
+            for name, value in given.items()
+            if _is_per_row(value)
+        }
+        constants = {name: value for name, value in given.items() if name not in columns}
+        call = _PartitionCall(function, constants, tuple(columns), empty)
+        return replace(self, pieces=map_partitions(call, self.pieces, *columns.values()))
+
+    def stack(
+        self,
+        shape: tuple[int, ...] = (),
+        dtype: DTypeLike = np.float64,
+        before: tuple[int, ...] = (),
+    ) -> Any:
+        """Return one Dask array of pieces of shape (*before, length, *shape), along their rows."""
+        import dask.array
+
+        # Not by concatenate, which would leave out partitions without rows: those of X are all
+        # there.
+        name = f"rows-{uuid.uuid4().hex}"
+        first, last = (0,) * len(before), (0,) * len(shape)
+        keys = [(name, *first, i, *last) for i in range(len(self.pieces))]
+        layer = {
+            key: make_task(key, _return_piece, piece)
+            for key, piece in zip(keys, self.pieces, strict=True)
+        }
+        rows = tuple(n if math.isnan(n) else int(n) for n in self.lengths)
+        chunks = (*((n,) for n in before), rows, *((n,) for n in shape))
+        meta = np.empty((0,) * len(chunks), dtype=dtype)
+        return dask.array.Array(add_layer(name, layer, self.pieces), name, chunks, meta=meta)
 
     def match_partitions(self, values: Any, name: str) -> tuple[Any, ...]:
         """Split values per row at the same rows as the partitions, or raise."""
@@ -75,9 +119,53 @@ class DelayedPartitions:
             raise ValueError(f"{name} has {n} rows, but X has {self.n_rows:.0f}.")
 
 
-def is_per_row(value: Any) -> bool:
+def _is_per_row(value: Any) -> bool:
     """Whether an argument has one value per row, not one for all rows."""
     return arrays.is_collection(value) or (not isinstance(value, str) and np.ndim(value) > 0)
+
+
+@dataclass(frozen=True)
+class _PartitionCall:
+    """Task: call a function of a partition; errors name the partition."""
+
+    function: Callable[..., Any]
+    constants: dict[str, Any]
+    by_row: tuple[str, ...]
+    empty: Any
+
+    def __call__(self, number: int, piece: Any, *values: Any) -> Any:
+        if piece is None or len(piece) == 0:
+            return self.empty
+        own = {
+            name: _check_rows(value, len(piece), number)
+            for name, value in zip(self.by_row, values, strict=True)
+        }
+        try:
+            answer = self.function(piece, **self.constants, **own)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"In partition {number} of X: {error}") from error
+        return _convert_like(self.empty, answer)
+
+
+def _check_rows(value: Any, n: int, number: int) -> Any:
+    """Check that there is one value for all rows, or one per row, before they are broadcast."""
+    own = arrays.to_numpy(value)
+    if own.ndim and len(own) != n:
+        raise ValueError(
+            f"Partition {number} has {n} rows, but {len(own)} values were given: both must be "
+            "partitioned at the same rows."
+        )
+    return own
+
+
+def _convert_like(empty: Any, answer: Any) -> Any:
+    """Convert an answer, in whatever form, to arrays in memory of the type of the empty one."""
+    if empty is None:
+        return answer
+    if isinstance(empty, tuple):
+        return tuple(map(_convert_like, empty, answer))
+    return np.asarray(arrays.to_numpy(answer), dtype=empty.dtype)
 
 
 def map_partitions(function: Callable[..., Any], *columns: Sequence[Any]) -> tuple[Any, ...]:
@@ -97,29 +185,6 @@ def map_partitions(function: Callable[..., Any], *columns: Sequence[Any]) -> tup
     }
     graph = add_layer(name, layer, (shared,), *columns)
     return tuple(Delayed((name, i), graph, layer=name) for i, _ in rows)
-
-
-def stack_partitions(
-    pieces: Sequence[Any],
-    lengths: Sequence[float],
-    shape: tuple[int, ...] = (),
-    dtype: DTypeLike = np.float64,
-    before: tuple[int, ...] = (),
-) -> Any:
-    """One Dask array of delayed arrays of shape (*before, length, *shape), along their rows."""
-    import dask.array
-
-    # Not by concatenate, which would leave out partitions without rows: those of X are all there.
-    name = f"rows-{uuid.uuid4().hex}"
-    first, last = (0,) * len(before), (0,) * len(shape)
-    keys = [(name, *first, i, *last) for i in range(len(pieces))]
-    layer = {
-        key: make_task(key, _return_piece, piece) for key, piece in zip(keys, pieces, strict=True)
-    }
-    rows = tuple(n if math.isnan(n) else int(n) for n in lengths)
-    chunks = (*((n,) for n in before), rows, *((n,) for n in shape))
-    meta = np.empty((0,) * len(chunks), dtype=dtype)
-    return dask.array.Array(add_layer(name, layer, pieces), name, chunks, meta=meta)
 
 
 def make_task(key: Any, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from posterity.distributions import base, dask_rows, joining, parameters, partition_answers
+from posterity.distributions import base, dask_rows, joining, parameters
 from posterity.distributions.averaged_categorical import AveragedCategorical
 from posterity.distributions.base import Distribution
 from posterity.distributions.continuous import Continuous
@@ -122,12 +122,9 @@ class Partitioned:
         """
         before = base.draw_shape(shape, ())
         seed = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
-        seeds = seed.spawn(len(self.parts))
-        drawn = partition_answers.SampleCall(before, seeds, self.outputs, self._draws)
-        pieces = dask_rows.map_partitions(drawn, self.parts)
-        return dask_rows.stack_partitions(
-            pieces, self.lengths, self.outputs, self._draws, before=before
-        )
+        draw = _Draw(before, seed.spawn(len(self.parts)), self.outputs, self._draws)
+        drawn = replace(self._cut, pieces=dask_rows.map_partitions(draw, self.parts))
+        return drawn.stack(self.outputs, self._draws, before)
 
     def map(
         self,
@@ -147,10 +144,7 @@ class Partitioned:
         dtype : dtype
             Type of the numbers.
         """
-        pieces = dask_rows.map_partitions(
-            partition_answers.FunctionCall(function, shape, dtype), self.parts
-        )
-        return dask_rows.stack_partitions(pieces, self.lengths, shape, dtype)
+        return self._cut.call(function, {}, np.empty((0, *shape), dtype)).stack(shape, dtype)
 
     def compute(self) -> Any:
         """The distribution of all rows, brought into memory."""
@@ -199,11 +193,34 @@ class Partitioned:
         dtype: DTypeLike = np.float64,
     ) -> Any:
         """Call a method on every partition, with one value per row or one for all rows."""
-        cut = dask_rows.DelayedPartitions(self.parts, self.lengths)
-        rows = [cut.match_partitions(v, key) for key, v in given.items() if dask_rows.is_per_row(v)]
-        constants = tuple(v for v in given.values() if not dask_rows.is_per_row(v))
         form = (*self.outputs, *shape), dtype
-        asked = partition_answers.MethodCall(name, constants, *form)
-        return dask_rows.stack_partitions(
-            dask_rows.map_partitions(asked, self.parts, *rows), self.lengths, *form
-        )
+        ask = functools.partial(_ask_predictions, name)
+        return self._cut.call(ask, given, np.empty((0, *form[0]), dtype)).stack(*form)
+
+    @property
+    def _cut(self) -> dask_rows.DelayedPartitions:
+        return dask_rows.DelayedPartitions(self.parts, self.lengths)
+
+
+def _ask_predictions(name: str, part: Distribution, **given: Any) -> Any:
+    """Call a method of the predictions of one partition, on a worker."""
+    method = getattr(part, name, None)
+    if method is None:
+        raise TypeError(f"These predictions are {type(part).__name__}, which have no {name}.")
+    return method(**given)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Task: draw from the predictions, with a separate random stream for each partition."""
+
+    before: tuple[int, ...]
+    seeds: list[np.random.SeedSequence]
+    outputs: tuple[int, ...]
+    dtype: DTypeLike
+
+    def __call__(self, number: int, part: Distribution | None) -> Any:
+        if part is None:
+            return np.empty((*self.before, 0, *self.outputs), dtype=self.dtype)
+        rng = np.random.default_rng(self.seeds[number])
+        return np.asarray(part.sample(self.before, rng=rng), dtype=self.dtype)

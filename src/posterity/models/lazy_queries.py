@@ -47,15 +47,11 @@ class PartitionQuestion:
     def __post_init__(self) -> None:
         check_is_fitted(self.model)
 
-    def ask_partitions(self, empty: Any) -> tuple[dask_rows.DelayedPartitions, tuple[Any, ...]]:
-        """The partitions, and for each a delayed answer; ``empty`` of one without rows."""
-        cut = dask_rows.DelayedPartitions.from_collection(self.X)
-        by_row = [name for name, value in self.given.items() if dask_rows.is_per_row(value)]
-        columns = [cut.match_partitions(self.given[name], name) for name in by_row]
-        constant = {name: value for name, value in self.given.items() if name not in by_row}
-        # A copy: a later fit of the same object shall not change what was asked before.
-        call = _PartitionCall(copy.copy(self.model), self.method, constant, tuple(by_row), empty)
-        return cut, dask_rows.map_partitions(call, cut.pieces, *columns)
+    def ask_partitions(self, empty: Any) -> dask_rows.DelayedPartitions:
+        """Return a delayed answer for each partition; ``empty`` for one without rows."""
+        # Of a copy: a later fit of the same object shall not change what was asked before.
+        method = getattr(copy.copy(self.model), self.method)
+        return dask_rows.DelayedPartitions.from_collection(self.X).call(method, self.given, empty)
 
 
 @dataclass(frozen=True)
@@ -73,13 +69,11 @@ class ArrayAnswer:
         shape, dtype = self.shape(question.model), self.dtype(question.model)
         count = self.count(question)
         nothing = np.empty((0, *shape), dtype=dtype)
-        cut, pieces = question.ask_partitions(nothing if count == 1 else (nothing,) * count)
         if count == 1:
-            return dask_rows.stack_partitions(pieces, cut.lengths, shape, dtype)
+            return question.ask_partitions(nothing).stack(shape, dtype)
+        answers = question.ask_partitions((nothing,) * count)
         return tuple(
-            dask_rows.stack_partitions(
-                dask_rows.map_partitions(_AnswerItem(i), pieces), cut.lengths, shape, dtype
-            )
+            answers.call(operator.itemgetter(i), {}, nothing).stack(shape, dtype)
             for i in range(count)
         )
 
@@ -96,9 +90,9 @@ class DistributionAnswer:
         """A distribution for each partition."""
         self.check(question)
         shape = self.shape(question.model)
-        cut, pieces = question.ask_partitions(None)
+        answers = question.ask_partitions(None)
         n_classes = None if self.n_classes is None else self.n_classes(question.model)
-        return distributions.Partitioned(tuple(pieces), cut.lengths, shape, n_classes)
+        return distributions.Partitioned(answers.pieces, answers.lengths, shape, n_classes)
 
 
 @dataclass(frozen=True)
@@ -117,49 +111,6 @@ class Refusal:
 
 
 Lazy: TypeAlias = ArrayAnswer | DistributionAnswer | Refusal
-
-
-@dataclass(frozen=True)
-class _PartitionCall:
-    """What every partition needs of a question."""
-
-    model: Any
-    method: str
-    given: dict[str, Any]
-    by_row: tuple[str, ...]
-    empty: Any
-
-    def __call__(self, number: int, rows: Any, *values: Any) -> Any:
-        if len(rows) == 0:
-            return self.empty
-        own = {name: arrays.to_numpy(v) for name, v in zip(self.by_row, values, strict=True)}
-        try:
-            answer = getattr(self.model, self.method)(rows, **self.given, **own)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"In partition {number} of X: {error}") from error
-        if isinstance(answer, distributions.Distribution):
-            return answer
-        return (
-            tuple(map(_to_plain_array, answer))
-            if isinstance(answer, tuple)
-            else _to_plain_array(answer)
-        )
-
-
-@dataclass(frozen=True)
-class _AnswerItem:
-    """One of several answers of a partition."""
-
-    place: int
-
-    def __call__(self, number: int, answers: tuple[Any, ...]) -> Any:
-        return answers[self.place]
-
-
-def _to_plain_array(answer: Any) -> Any:
-    """An array in memory, whatever form the model was told to answer in."""
-    return np.asarray(arrays.to_numpy(answer))
 
 
 Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
