@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity.designs import centred, moments
-from posterity.designs.centred import Centred
-from posterity.designs.moments import RowMoments
+from posterity.designs import moments
+from posterity.designs.moments import Centred, RowMoments
 
 
 def rows(n=400, d=5, seed=0):
@@ -43,8 +42,8 @@ def test_moments_are_those_of_numpy(order):
 def test_several_blocks_give_what_one_does(monkeypatch):
     X = rows()
     whole = RowMoments.from_rows(X)
-    monkeypatch.setattr(centred, "_BLOCK_VALUES", 100)
-    monkeypatch.setattr(centred, "_MANY", 7)
+    monkeypatch.setattr(moments, "_BLOCK_VALUES", 100)
+    monkeypatch.setattr(moments, "_MANY", 7)
     assert_same(RowMoments.from_rows(X), whole)
 
 
@@ -112,10 +111,10 @@ def test_other_columns_do_not_merge():
 @pytest.mark.parametrize("shape", [(50, 6), (6, 50)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_products_with_centred_rows_are_those_of_a_copy(shape, weighted, monkeypatch):
-    monkeypatch.setattr(centred, "_BLOCK_VALUES", 400)
+    monkeypatch.setattr(moments, "_BLOCK_VALUES", 400)
     monkeypatch.setattr(Centred.row_blocks, "__defaults__", (3,))
     monkeypatch.setattr(Centred.column_blocks, "__defaults__", (3,))
-    monkeypatch.setattr(centred, "_MANY", 4)
+    monkeypatch.setattr(moments, "_MANY", 4)
     rng = np.random.default_rng(0)
     X, root = rng.normal(size=shape), rng.uniform(0.5, 2.0, shape[0]) if weighted else None
     matrix = Centred(X, X.mean(axis=0), root)
@@ -129,5 +128,5 @@ def test_products_with_centred_rows_are_those_of_a_copy(shape, weighted, monkeyp
 def test_column_means_are_weighted_and_exact_for_constants():
     X, weights = rows(30) + 1e6, np.random.default_rng(1).integers(1, 4, 30).astype(float)
     expected = np.average(X, axis=0, weights=weights)
-    np.testing.assert_allclose(centred.compute_column_means(X, weights), expected, rtol=1e-14)
-    np.testing.assert_allclose(centred.compute_column_means(X), X.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(moments.compute_column_means(X, weights), expected, rtol=1e-14)
+    np.testing.assert_allclose(moments.compute_column_means(X), X.mean(axis=0), rtol=1e-14)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import designs, trees
-from posterity.trees.forests import draw_rows, partitioned, routing, row_counts, sampling, streamed
+from posterity.trees.forests import draw_rows, routing, row_counts, sampling, streamed
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import growing
 
@@ -203,13 +203,13 @@ def test_a_first_look_counts_rows_and_targets():
 
 
 def test_the_variance_of_all_targets_is_that_of_memory(monkeypatch):
-    judged, noted = partitioned.out_of_bag_scores.build_forest, []
+    judged, noted = streamed.out_of_bag_scores.build_forest, []
 
     def note(family, grown, own, counted, kind, variance, judges, plan):
         noted.append(variance)
         return judged(family, grown, own, counted, kind, variance, judges, plan)
 
-    monkeypatch.setattr(partitioned.out_of_bag_scores, "build_forest", note)
+    monkeypatch.setattr(streamed.out_of_bag_scores, "build_forest", note)
     rows = problem(REGRESSORS[0])[0]
     posterity.RandomForestRegressor(2, random_state=0).fit(*dask_rows.as_arrays(rows).parts)
     center = np.average(rows.y, weights=rows.sample_weight)
@@ -296,13 +296,13 @@ def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
 
 def test_judges_are_those_trees_have_not_seen(monkeypatch):
     noted = []
-    judged = partitioned.out_of_bag_scores.build_forest
+    judged = streamed.out_of_bag_scores.build_forest
 
     def note(family, grown, own, counted, kind, base, judges, plan):
         noted.append((own, judges))
         return judged(family, grown, own, counted, kind, base, judges, plan)
 
-    monkeypatch.setattr(partitioned.out_of_bag_scores, "build_forest", note)
+    monkeypatch.setattr(streamed.out_of_bag_scores, "build_forest", note)
     rows = problem(CLASSIFIERS[0])[0]
     alone = dask_rows.Rows(rows.X, np.arange(TRAINING) % 2, rows.sample_weight)
     model = posterity.RandomForestClassifier(5, max_samples=100, random_state=0)

@@ -11,7 +11,7 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 from posterity import progress  # noqa: E402
-from posterity.designs import dask_graph, dask_progress  # noqa: E402
+from posterity.designs import dask_graph  # noqa: E402
 
 
 class Terminal(io.StringIO):
@@ -106,7 +106,7 @@ def test_the_scheduler_stops_counting_when_the_work_is_done(client, person):
 
 def test_a_scheduler_that_is_asked_late_stops_counting_too(client, person):
     # The bar begins at the moment at which the work ends.
-    person.setattr(dask_progress, "_PATIENCE", 0.0)
+    person.setattr(dask_graph, "_PATIENCE", 0.0)
     for _ in range(5):
         seen(Terminal(), work=at_once, pieces=range(2))
     assert settles(lambda: (n_watchers(client), n_tasks(client)), (0, 0))
@@ -141,5 +141,5 @@ def test_a_scheduler_that_does_not_report_is_no_reason_to_fail(client, person):
         async def listen(self):
             raise OSError("the scheduler is gone")
 
-    person.setattr(dask_progress, "_make_reports", lambda *arguments: Mute())
+    person.setattr(dask_graph, "_make_reports", lambda *arguments: Mute())
     assert seen(Terminal())[0] == sum(range(12))

@@ -60,6 +60,10 @@ class RowBlock:
         """Inputs, targets and weights."""
         return self.X, self.y, self.sample_weight
 
+    def make_weights(self) -> Array:
+        """Return how often each row counts: once where no weights were given."""
+        return np.ones(len(self)) if self.sample_weight is None else self.sample_weight
+
     def select_rows(self, places: NDArray[np.intp]) -> RowBlock:
         """Return a copy of rows by their position in this block."""
         return RowBlock(*map_parts(self.parts, lambda part: part[places]), first_row=0)

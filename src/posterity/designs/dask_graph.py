@@ -2,15 +2,20 @@
 
 The result is a plain Dask graph for any scheduler: threads, processes, or a cluster. Data that
 every piece needs, such as M weights, is in the graph once. If a worker is lost, its pieces are
-computed again.
+computed again. On a cluster that is watched, a progress bar shows the number of finished tasks. It
+listens to the scheduler and never blocks the work: if it cannot be drawn or the scheduler is lost,
+the work continues or raises its own error.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import sys
+import threading
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from posterity import progress
@@ -18,6 +23,12 @@ from posterity.designs import blocks
 from posterity.distributions import dask_rows
 
 T = TypeVar("T")
+
+_PATIENCE = 0.25  # seconds before a bar is shown
+_INTERVAL = 0.2  # seconds between two reports of the scheduler
+_LAST_WORD = 1.0  # timeout of the scheduler in seconds
+
+Draw = Callable[[int, int], None]
 
 _FAN_IN = 8  # results merged at a time
 _DIED = (
@@ -90,14 +101,65 @@ def compute_task(task: Any, *, description: str) -> Any:
 
 def _compute_with_bar(client: Any, task: Any, description: str) -> Any:
     """Compute a task on a cluster, with a progress bar."""
-    from posterity.designs import dask_progress
-
     future = client.compute(task)
     try:
-        dask_progress.wait_with_bar(future, description)
+        _wait_with_bar(future, description)
         return future.result()
     finally:
         future.cancel()  # cancel the task after an interruption
+
+
+def _wait_with_bar(future: Any, description: str) -> None:
+    """Wait until a future is done, with a bar if that takes a while."""
+    # The bar must not fail if the scheduler is lost or the terminal closed.
+    with contextlib.suppress(Exception, asyncio.CancelledError):
+        if _wait_for(future, _PATIENCE):
+            return
+        with progress.make_bar(description) as draw, _draw_reports(future, _make_callback(draw)):
+            _wait_for(future, None)
+
+
+def _make_callback(draw: Callable[[int, int | None, str], None]) -> Draw:
+    return lambda done, total: draw(done, total, f"{done:,} of {total:,} tasks")
+
+
+def _wait_for(future: Any, timeout: float | None) -> bool:
+    """Wait for the work; return whether it is finished."""
+    import distributed
+
+    try:
+        distributed.wait(future, timeout)
+    except TimeoutError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _draw_reports(future: Any, draw: Draw) -> Iterator[None]:
+    """Draw the reports of the scheduler while the context is open."""
+    answered = threading.Event()
+    reports = _make_reports(future, draw, answered)
+    loop = future.client.loop.asyncio_loop
+    listening = asyncio.run_coroutine_threadsafe(reports.listen(), loop)
+    listening.add_done_callback(lambda _: answered.set())
+    try:
+        yield
+    finally:
+        # Only a scheduler that knows the future starts counting, and so stops.
+        answered.wait(_LAST_WORD)
+        listening.cancel()
+
+
+def _make_reports(future: Any, draw: Draw, answered: threading.Event) -> Any:
+    """Return a progress listener for the tasks of a future."""
+    from distributed.diagnostics import progressbar
+
+    class Reports(progressbar.ProgressBar):
+        def _draw_bar(self, *, remaining: int, all: int, **status: Any) -> None:
+            answered.set()
+            draw(all - remaining, all)
+
+    return Reports([future], scheduler=future.client.scheduler.address, interval=_INTERVAL)
 
 
 def _find_client() -> Any:

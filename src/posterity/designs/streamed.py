@@ -52,6 +52,11 @@ class Rows(abc.ABC):
         return self.form.feature_names
 
     @property
+    def weights(self) -> base.RowValues | None:
+        """How often each row counts, read from its block; None if there are no weights."""
+        return base.RowValues(RowBlock.make_weights) if self.form.weighted else None
+
+    @property
     def rereadable(self) -> bool:
         """Whether the rows can be read more than once."""
         return True

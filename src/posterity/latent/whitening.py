@@ -12,7 +12,7 @@ from sklearn.base import OneToOneFeatureMixin
 from posterity import models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.designs.centred import Centred
+from posterity.designs.moments import Centred
 from posterity.latent import lazy_forms, number_of_axes, principal_model
 from posterity.latent.components import (
     Principal,

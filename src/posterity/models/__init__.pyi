@@ -47,7 +47,6 @@ from posterity.models.regressor import Regressor
 from posterity.models.streamed_rows import (
     Source,
     StreamedRows,
-    check_block_weights,
     check_columns,
     check_targets,
     find_streamed_source,
@@ -93,7 +92,6 @@ __all__ = [
     "add_exposure",
     "answer_lazily",
     "attach_exposure",
-    "check_block_weights",
     "check_columns",
     "check_known_noise",
     "check_noise",

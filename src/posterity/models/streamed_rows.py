@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from posterity import arrays, copies, designs, progress, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
-from posterity.designs import dask_pieces
+from posterity.designs.partitions import COUNT
 from posterity.inference.weights import TalliedTargets
 from posterity.models.feature_model import FeatureModel
 from posterity.row_groups import RowGroups
@@ -54,7 +54,7 @@ class StreamedRows:
         partitions stay where they are, and must be of few distinct values, which are counted.
         """
         if isinstance(source, designs.Partitions):
-            return cls.from_partitions(model, source, *source.count_targets(kind=dask_pieces.COUNT))
+            return cls.from_partitions(model, source, *source.count_targets(kind=COUNT))
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
@@ -71,8 +71,8 @@ class StreamedRows:
         refuse_learned(model)
         model._fit_features(sample_rows(model, partitions), None)
         mapped = partitions if model.features is None else partitions.map(_feature_transform(model))
-        weights = designs.RowValues(check_block_weights) if partitions.form.weighted else None
-        return cls(designs.Streamed(mapped), TalliedTargets(check_targets, values, counts), weights)
+        targets = TalliedTargets(check_targets, values, counts)
+        return cls(designs.Streamed(mapped), targets, partitions.weights)
 
 
 def _feature_transform(model: FeatureModel) -> Callable[[Array], Array]:
@@ -163,8 +163,3 @@ def check_targets(block: designs.RowBlock) -> Array:
     if block.y.ndim != 1:
         raise ValueError(f"The rows hold {block.y.shape[1]} targets; name one column.")
     return block.y
-
-
-def check_block_weights(block: designs.RowBlock) -> Array:
-    """How often each row counts."""
-    return np.ones(len(block)) if block.sample_weight is None else block.sample_weight

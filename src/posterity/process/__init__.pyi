@@ -2,7 +2,6 @@ from posterity.inference.search import draw_random_starts, maximise_evidence
 from posterity.process.classifier import GaussianProcessClassifier
 from posterity.process.exact import Evidence, ProcessPosterior, jitter_variance
 from posterity.process.inducing.bound import InducingPosterior, condition_on_points
-from posterity.process.inducing.partitions import PartitionedRows, select_present_rows
 from posterity.process.inducing.search import maximise_inducing_bound
 from posterity.process.kernel_logistic import KernelLogisticRegression
 from posterity.process.kernel_ridge import KernelRidgeRegression
@@ -15,7 +14,12 @@ from posterity.process.latent.search import LatentProblem, LearnedLatent
 from posterity.process.latent.site_posterior import SitePosterior
 from posterity.process.latent.targets import LatentTargets
 from posterity.process.latent.variational import NearestPosterior
-from posterity.process.partitioned_training import PartitionedTraining, check_process_source
+from posterity.process.partitioned_training import (
+    PartitionedRows,
+    PartitionedTraining,
+    check_process_source,
+    select_present_rows,
+)
 from posterity.process.regressor import GaussianProcessRegressor
 from posterity.process.search import ProcessProblem, draw_further_starts
 from posterity.process.separate_outputs import SeparateOutputs

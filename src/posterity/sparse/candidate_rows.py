@@ -73,8 +73,8 @@ class PartitionRows:
         """Those of these rows that count."""
         block = self.partitions.take_rows(places)
         assert block.y is not None  # was asked for before
-        weights = np.ones(len(block)) if block.sample_weight is None else block.sample_weight
-        return Training.from_present_rows(block.X, block.y.reshape(len(block), -1), weights, None)
+        Y = block.y.reshape(len(block), -1)
+        return Training.from_present_rows(block.X, Y, block.make_weights(), None)
 
 
 @dataclass(frozen=True)

@@ -254,10 +254,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
             functools.partial(encode_classes, values)
         )
         tallied = TalliedTargets(models.check_targets, np.arange(2.0), counts)
-        weights = (
-            designs.RowValues(models.check_block_weights) if partitions.form.weighted else None
-        )
-        outputs = LatentOutputs(self._targets(tallied, weights))
+        outputs = LatentOutputs(self._targets(tallied, partitions.weights))
         rng = arrays.generator(self.random_state)
         pool = self._draw_candidates(sparse.PartitionRows(encoded), rng)
         kernel, at_bounds = self._learn_kernel(pool, self._sampled(outputs), problem, rng)

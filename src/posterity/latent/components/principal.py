@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity.arrays import Array
-from posterity.designs.centred import Centred
+from posterity.designs.moments import Centred
 from posterity.latent.components.evidence import Spectrum
 
 _LOG_2PI = float(np.log(2.0 * np.pi))

@@ -16,9 +16,8 @@ import numpy as np
 
 from posterity import designs, linalg
 from posterity.arrays import Array
-from posterity.designs import centred
-from posterity.designs.centred import Centred
-from posterity.designs.moments import RowMoments
+from posterity.designs import moments
+from posterity.designs.moments import Centred, RowMoments
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ class MemorySource:
 
     def about_mean(self) -> tuple[Centred, Array, float]:
         """The rows about their mean, without a copy; that mean, and the total weight."""
-        mean = centred.compute_column_means(self.X, self.weights)
+        mean = moments.compute_column_means(self.X, self.weights)
         root = None if self.weights is None else np.sqrt(self.weights)
         total = float(len(self.X)) if self.weights is None else float(self.weights.sum())
         return Centred(self.X, mean, root), mean, total

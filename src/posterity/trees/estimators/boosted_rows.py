@@ -14,7 +14,7 @@ from sklearn import model_selection
 
 from posterity import copies, designs, trees, validation
 from posterity.arrays import Array
-from posterity.models.streamed_rows import Source, check_block_weights, check_targets
+from posterity.models.streamed_rows import Source, check_targets
 from posterity.row_groups import RowGroups
 from posterity.trees import forests
 from posterity.trees.boosting import members
@@ -259,7 +259,7 @@ def _join_codes(a: Codes, b: Codes) -> Codes:
 
 
 def _read_block(block: designs.RowBlock) -> tuple[Array, Array]:
-    return check_targets(block), check_block_weights(block)
+    return check_targets(block), block.make_weights()
 
 
 def _join_targets(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -22,7 +22,7 @@ from posterity.arrays import Array
 from posterity.designs import Partitions, RowBlock, dask_graph
 from posterity.designs.partitions import BlockRecipe
 from posterity.trees.families.family import Family
-from posterity.trees.forests import row_counts, sampling
+from posterity.trees.forests import sampling
 from posterity.trees.forests.forest import ForestPlan, L, TargetKind
 from posterity.trees.forests.row_counts import PartitionShares
 from posterity.trees.forests.sampling import Bag
@@ -117,7 +117,7 @@ class _DrawTask:
 
     def __call__(self, raw: Any, number: int) -> list[Any]:
         block = self.recipe.make_block(self.recipe.convert_parts(raw, number), number)
-        weights, T = row_counts.block_weights(block), len(self.draws.seeds)
+        weights, T = block.make_weights(), len(self.draws.seeds)
         bags = [self.draws.draw_bag(weights, tree, number) for tree in range(T)]
         marks = np.zeros((T, len(block)), dtype=np.bool_)
         for mark, bag in zip(marks, bags, strict=True):

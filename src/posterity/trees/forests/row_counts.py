@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.designs import Partitions, RowBlock, dask_graph, dask_pieces
-from posterity.designs.dask_pieces import Tally
-from posterity.designs.partitions import BlockRecipe
+from posterity.designs import Partitions, RowBlock, dask_graph
+from posterity.designs.partitions import BlockRecipe, Tally, add_counts, count_targets
 from posterity.trees.forests import sampling
 from posterity.trees.forests.normal_forest import NumberTargets
 from posterity.trees.forests.normal_leaves import NormalLeaves
@@ -59,18 +58,13 @@ class CountedRows(Generic[T]):
 
 def count_classes(partitions: Partitions) -> CountedRows[Tally]:
     """Which classes there are, sorted, and how often each counts: one pass."""
-    found = _count(partitions.encode_targets(_drop_targets), _tally_classes, dask_pieces.add_counts)
+    found = _count(partitions.encode_targets(_drop_targets), _tally_classes, add_counts)
     return replace(found, partitions=replace(found.partitions, encode=partitions.encode))
 
 
 def sum_numbers(partitions: Partitions) -> CountedRows[NormalLeaves]:
     """Weight, mean and squared deviations of all targets, as one leaf: one pass."""
     return _count(partitions, _sum_moments, NormalLeaves.add)
-
-
-def block_weights(block: RowBlock) -> Array:
-    """Return one weight per row, ones if none were given."""
-    return np.ones(len(block)) if block.sample_weight is None else block.sample_weight
 
 
 def _count(
@@ -105,7 +99,7 @@ class _PartitionCount(Generic[T]):
 
     def __call__(self, raw: Any, number: int) -> tuple[PartitionShares, T]:
         block = self.recipe.make_block(self.recipe.convert_parts(raw, number), number)
-        w = block_weights(block)
+        w = block.make_weights()
         counts = np.array([len(w)]), np.array([w.sum()]), np.array([np.count_nonzero(w)])
         return PartitionShares(*counts, sampling.is_whole(w)), self.look(raw, number, block)
 
@@ -124,14 +118,14 @@ class _CountMerge(Generic[T]):
 
 def _tally_classes(raw: Any, number: int, block: RowBlock) -> Tally:
     del block
-    return dask_pieces.count_targets(raw, number)
+    return count_targets(raw, number)
 
 
 def _sum_moments(raw: Any, number: int, block: RowBlock) -> NormalLeaves:
     del raw, number
     assert block.y is not None
     kind, leaf = NumberTargets(), np.zeros(len(block), dtype=np.int32)
-    return kind.leaves(leaf, kind.targets(block.y), block_weights(block), 1)
+    return kind.leaves(leaf, kind.targets(block.y), block.make_weights(), 1)
 
 
 def _drop_targets(y: NDArray[Any]) -> Array:
