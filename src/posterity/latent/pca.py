@@ -82,7 +82,7 @@ class PCA(principal_model.PrincipalModel):
 
     The evidence is computed when it is asked for: ``log_evidence_`` in a moment, ``log_evidences_``
     for m^3 operations, m = min(N, D), or some two seconds for a thousand columns. Its priors are
-    worth one row: ``posterity.latent.components.evidence`` says which.
+    worth one row: ``posterity.latent.components.principal`` says which.
 
     Examples
     --------
