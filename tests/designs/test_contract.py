@@ -227,5 +227,5 @@ def test_answers_of_none_are_left_out_and_refused_if_there_are_no_others(kind):
         return float(block.X.sum()) if block.sample_weight.all() else None
 
     assert rows.reduce(add_up, operator.add) == 5.0
-    with pytest.raises(ValueError, match=f"the {kind} hold no rows, or sample_weight is zero"):
+    with pytest.raises(ValueError, match=f"the {kind} hold no rows of positive weight"):
         rows.reduce(lambda block: None, operator.add)

@@ -106,8 +106,8 @@ class Rows(abc.ABC):
         total = self._merge_blocks(function, merge, description)
         if total is None:
             raise ValueError(
-                f"the {type(self).__name__.lower()} hold no rows, or sample_weight is zero in "
-                "every row; at least one weight must be positive."
+                f"the {type(self).__name__.lower()} hold no rows of positive weight: they are "
+                "empty, or sample_weight is zero in every row; pass at least one row that counts."
             )
         return total
 
