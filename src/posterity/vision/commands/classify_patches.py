@@ -9,7 +9,7 @@ from posterity import vision
 from posterity.arrays import Array
 from posterity.vision import patches
 from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.app import ClassifyPatchesRequest
+from posterity.vision.commands.picture_requests import ClassifyPatchesRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult

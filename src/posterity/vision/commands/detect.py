@@ -8,7 +8,7 @@ import typer
 from posterity import vision
 from posterity.cli import outcome
 from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.app import DetectRequest
+from posterity.vision.commands.picture_requests import DetectRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
-from posterity.vision.commands import models, reading, scoring
+from posterity.vision.commands import models, reading
+from posterity.vision.commands.results import Evaluation
 from posterity.vision.commands.training_requests import EvaluateRequest
 from posterity.vision.displays.detection_curve import match_detections
 
@@ -54,9 +55,12 @@ class _Scores:
             right.set_title(f"calibration error {self.calibration_error:.3f}")
 
 
-def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
-    """Search all images, compare with the known boxes, and print and write the scores."""
-    boxes = _require_boxes(request)
+def score_detector(request: EvaluateRequest, printer: OutputPrinter) -> Evaluation:
+    """Search all images, and compare what is found with the known boxes."""
+    boxes = request.boxes
+    if boxes is None:
+        raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
+    request.check_options("detector", refused=("labels", "classes"))
     known = tables.read_boxes(boxes, label=request.label)
     detector = models.load_detector(request).set_params(n_jobs=1)
     reader = reading.LabelledReader(reading.find_folder(boxes, request.images), detector.channels)
@@ -65,9 +69,10 @@ def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
         read = reader.read(image)
         return None if read is None else (detector.detect(read.frames), read.boxes)
 
+    work, n_jobs = reading.ImageReading(), models.count_jobs(request.jobs)
     with outcome.collect_warnings() as warned:
-        found, failed = scoring.compare_all(
-            request, search, known, "Searching", lambda one: one.name
+        found = list(
+            work.read_all(search, known, "Searching", n_jobs=n_jobs, name=lambda one: one.name)
         )
     printer.say(*(f"Note: {sentence}" for sentence in warned))
     if not sum(len(objects) for _, objects in found):
@@ -75,17 +80,16 @@ def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
             f"{boxes}: no object can be looked for, because no image with a box was read."
         )
     scores = _score([some for some, _ in found], [objects for _, objects in found], request.overlap)
-    answer = _describe(request, scores, failed)
-    scoring.write_scores(request, answer, _tabulate_curve(scores), scores.draw)
-    _print_scores(printer, scores)
-    scoring.conclude(request, printer, answer)
-
-
-def _require_boxes(request: EvaluateRequest) -> str:
-    if request.boxes is None:
-        raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
-    scoring.check_options(request, (), ("labels", "classes"), "detector")
-    return request.boxes
+    curve = scores.curve
+    columns = ("false_positives", "detection_rate", "score")
+    return Evaluation(
+        _describe(request, scores, work.n_failed),
+        (columns, zip(*(getattr(curve, column) for column in columns), strict=True)),
+        scores.draw,
+        _tabulate(curve),
+        _describe_probabilities(scores),
+        n_words=0,
+    )
 
 
 def _score(found: Sequence[vision.Detections], objects: Sequence[Array], overlap: float) -> _Scores:
@@ -99,21 +103,25 @@ def _score(found: Sequence[vision.Detections], objects: Sequence[Array], overlap
     return _Scores(curve, reliability, int(probable.sum()), int((~probable).sum()))
 
 
-def _print_scores(printer: OutputPrinter, scores: _Scores) -> None:
-    curve = scores.curve
+def _tabulate(
+    curve: vision.displays.DetectionCurveDisplay,
+) -> tuple[str, tuple[str, str], list[tuple[str, str]]]:
+    """Return the title, the columns and the rows of the printed table."""
     most = int(curve.false_positives[-1])
     counts = sorted({k for k in _COUNTS if k < most} | {most})
     rows = [(f"{k:,}", f"{100.0 * curve.rate_at(k):.1f} %") for k in counts]
     title = f"{curve.n_objects:,} objects in {curve.n_images:,} images"
-    printer.table(title, ("false positives", "detection rate"), rows, words=0)
+    return title, ("false positives", "detection rate"), rows
+
+
+def _describe_probabilities(scores: _Scores) -> tuple[str, ...]:
     if scores.reliability is None:
-        printer.say("This detector has no probabilities; boxes are ranked by their windows.")
-    else:
-        printer.say(
-            f"At a probability of at least 0.5: {scores.detected:,} of {curve.n_objects:,} objects "
-            f"found, {scores.wrong:,} false positives.",
-            f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}.",
-        )
+        return ("This detector has no probabilities; boxes are ranked by their windows.",)
+    return (
+        f"At a probability of at least 0.5: {scores.detected:,} of {scores.curve.n_objects:,} "
+        f"objects found, {scores.wrong:,} false positives.",
+        f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}.",
+    )
 
 
 def _describe(request: EvaluateRequest, scores: _Scores, failed: int) -> dict[str, Any]:
@@ -141,9 +149,3 @@ def _describe(request: EvaluateRequest, scores: _Scores, failed: int) -> dict[st
         }
     converted: dict[str, Any] = to_json_types(told)
     return converted
-
-
-def _tabulate_curve(scores: _Scores) -> tuple[tuple[str, ...], Iterable[tuple[float, ...]]]:
-    curve = scores.curve
-    columns = ("false_positives", "detection_rate", "score")
-    return columns, zip(curve.false_positives, curve.detection_rate, curve.score, strict=True)

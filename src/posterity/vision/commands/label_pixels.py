@@ -12,7 +12,7 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.vision import base
 from posterity.vision.commands import label_images, models, pictures, results
-from posterity.vision.commands.app import PixelRequest
+from posterity.vision.commands.picture_requests import PixelRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult

@@ -8,7 +8,7 @@ import typer
 
 from posterity import persistence, vision
 from posterity.cli.outcome import ModelError
-from posterity.vision.commands.app import DetectRequest
+from posterity.vision.commands.picture_requests import DetectRequest
 from posterity.vision.commands.training_requests import EvaluateRequest
 
 DEFAULT = "faces"

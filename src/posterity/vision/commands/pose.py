@@ -13,7 +13,7 @@ from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
 from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.app import PoseRequest
+from posterity.vision.commands.picture_requests import PoseRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult

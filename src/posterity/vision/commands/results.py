@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -61,6 +61,32 @@ class PictureResult:
             return {"image": self.name, "error": self.error}
         own = {kind.key: self.list_found()} if kind.key else {}
         return {"image": self.name, **self.about, **own}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of a model on labelled images.
+
+    Attributes
+    ----------
+    answer : dict
+        All scores, as JSON types.
+    sheet : (columns, rows)
+        What a CSV file shows.
+    draw : callable
+        Draws the scores on a figure.
+    table : (title, columns, rows)
+        What is printed for people, the first ``n_words`` columns as text.
+    sentences : sequence of str
+        What is printed after the table.
+    """
+
+    answer: dict[str, Any]
+    sheet: tuple[Sequence[str], Iterable[Sequence[Any]]]
+    draw: Callable[[Figure], None]
+    table: tuple[str, Sequence[str], Iterable[Sequence[str]]]
+    sentences: Sequence[str]
+    n_words: int = 1
 
 
 class ResultWriter(Protocol):

@@ -9,7 +9,7 @@ from posterity import persistence, tables, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, options, reading
+from posterity.vision.commands import models, reading
 from posterity.vision.commands.reading import TrainingImages
 from posterity.vision.commands.training_requests import TrainDetectorRequest
 
@@ -52,8 +52,8 @@ def _find_checkpoint(request: TrainDetectorRequest) -> Path:
 
 def _build_detector(request: TrainDetectorRequest) -> vision.WindowDetector:
     return vision.WindowDetector(
-        options.parse_window(request.window),
-        inset=options.parse_inset(request.inset),
+        reading.parse_window(request.window),
+        inset=parse_inset(request.inset),
         channels=request.channels,
         n_estimators=request.trees,
         max_features=request.features,
@@ -173,3 +173,20 @@ def _conclude(
         }
     )
     reading.report_left_out(images.reading.n_failed)
+
+
+def parse_inset(text: str) -> tuple[float, float, float, float]:
+    """Parse the four fractions of a patch around the window: top, left, bottom, right."""
+    try:
+        parts = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        parts = ()
+    if len(parts) == 1:
+        parts *= 4
+    if len(parts) != 4 or not all(0.0 <= part < 0.5 for part in parts):
+        raise typer.BadParameter(
+            f"{text!r} is not a fraction below 0.5, or four of them for top, left, bottom, right, "
+            "such as 0.1,0.1,0.1,0.1."
+        )
+    top, left, bottom, right = parts
+    return top, left, bottom, right

@@ -11,7 +11,7 @@ from posterity import persistence, vision
 from posterity.cli import amounts, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, options, reading
+from posterity.vision.commands import models, reading
 from posterity.vision.commands.picture_tasks import count_things
 from posterity.vision.commands.training_requests import TrainPatchesRequest
 from posterity.vision.integrals import Pixels
@@ -21,7 +21,7 @@ def run(request: TrainPatchesRequest, printer: OutputPrinter) -> None:
     """Read the images, test on a part of them, learn from all, and save the classifier."""
     models.require_pillow()
     outputs.check_output_file(request.out, force=request.force, inputs=(request.folder,))
-    found = reading.read_patches(request.folder, options.parse_window(request.size))
+    found = reading.read_patches(request.folder, reading.parse_window(request.size))
     X, y = np.stack(found.patches), np.array(found.labels)
     names, counts = np.unique(y, return_counts=True)
     if len(names) < 2 or counts.min() < 2:
@@ -56,7 +56,7 @@ def run(request: TrainPatchesRequest, printer: OutputPrinter) -> None:
 
 
 def _build_model(request: TrainPatchesRequest) -> vision.PatchClassifier:
-    return vision.PatchClassifier(options.parse_window(request.size), random_state=request.seed)
+    return vision.PatchClassifier(reading.parse_window(request.size), random_state=request.seed)
 
 
 def _test(request: TrainPatchesRequest, X: Pixels, y: Any) -> dict[str, Any]:

@@ -1,18 +1,18 @@
 """Declare the subcommands of ``posterity vision`` that train models, score them and show them."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 import typer
 
 from posterity.cli.command import register_request
-from posterity.cli.options import Force, Request, Seed
-from posterity.vision.commands import options
-from posterity.vision.commands.app import app
+from posterity.cli.options import Force, Request, Seed, in_files
+from posterity.vision.commands import picture_requests as options
 
 _TRAIN, _TRY = "Train on your data", "Try and score"
 
 
-@register_request(app, "train-detector", panel=_TRAIN)
+@register_request(options.app, "train-detector", panel=_TRAIN)
 class TrainDetectorRequest(Request):
     """Learn a detector from patches and scenes, or from images with known boxes.
 
@@ -61,8 +61,8 @@ class TrainDetectorRequest(Request):
     images: options.Folder = None
     label: options.Label = None
     out: options.ModelOut = "detector.posterity"
-    checkpoint: Annotated[str | None, options.in_files(metavar="FILE")] = None
-    resume: Annotated[bool, options.in_files("--resume")] = False
+    checkpoint: Annotated[str | None, in_files(metavar="FILE")] = None
+    resume: Annotated[bool, in_files("--resume")] = False
     window: Annotated[str, options.in_training(metavar="HxW")] = "24x24"
     inset: Annotated[str, options.in_training(metavar="FRACTIONS")] = "0"
     channels: Annotated[Literal["gray", "motion", "differences"], options.in_training()] = "gray"
@@ -104,7 +104,7 @@ class LearnRequest(Request):
     force: Force = False
 
 
-@register_request(app, "train-segmenter", work="learn_labels", panel=_TRAIN)
+@register_request(options.app, "train-segmenter", work="learn_labels", panel=_TRAIN)
 class TrainSegmenterRequest(LearnRequest):
     """Learn to label every pixel of photographs, such as grass, cow and sky.
 
@@ -133,7 +133,7 @@ class TrainSegmenterRequest(LearnRequest):
     smooth: Annotated[bool, options.in_training("--smooth/--no-smooth")] = True
 
 
-@register_request(app, "train-surfaces", work="learn_labels", panel=_TRAIN)
+@register_request(options.app, "train-surfaces", work="learn_labels", panel=_TRAIN)
 class TrainSurfacesRequest(LearnRequest):
     """Learn the surfaces of scenes, such as ground, walls and sky, from labelled images."""
 
@@ -144,7 +144,7 @@ class TrainSurfacesRequest(LearnRequest):
     trees: options.Positive = 100
 
 
-@register_request(app, "train-patches", panel=_TRAIN)
+@register_request(options.app, "train-patches", panel=_TRAIN)
 class TrainPatchesRequest(Request):
     """Learn the classes of small images that show one thing each, from one folder per class.
 
@@ -168,7 +168,7 @@ class TrainPatchesRequest(Request):
     force: Force = False
 
 
-@register_request(app, "evaluate", panel=_TRY)
+@register_request(options.app, "evaluate", panel=_TRY)
 class EvaluateRequest(Request):
     """Score a model on images that it was not trained on and whose contents are known.
 
@@ -211,8 +211,20 @@ class EvaluateRequest(Request):
     jobs: options.Jobs = None
     force: Force = False
 
+    def check_options(
+        self, noun: str, *, needed: Sequence[str] = (), refused: Sequence[str] = ()
+    ) -> None:
+        """Ask for options that a kind of model, called ``noun``, needs; refuse those it lacks."""
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            raise typer.BadParameter(f"a {noun} needs --{' and --'.join(missing)} to be scored.")
+        for name in refused:
+            if getattr(self, name) is not None:
+                option = name.replace("_", "-")
+                raise typer.BadParameter(f"--{option} has no meaning for a {noun}; leave it out.")
 
-@register_request(app, "demo", panel=_TRY)
+
+@register_request(options.app, "demo", panel=_TRY)
 class DemoRequest(Request):
     """Show all systems on generated data, on one page of pictures.
 

@@ -15,7 +15,7 @@ from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import masks
 from posterity.vision.commands import models, results
-from posterity.vision.commands.app import WalkRequest
+from posterity.vision.commands.picture_requests import WalkRequest
 
 _ANIMATIONS, _TABLE = (".svg", ".gif"), ".csv"
 _ADVICE = "not a WalkingModel; fit one in Python and save it with posterity.save."
