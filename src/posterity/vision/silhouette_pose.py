@@ -20,8 +20,13 @@ from posterity.models import ModelCard
 from posterity.vision import masks
 from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
-from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
-from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.pose_mixtures import (
+    PoseMixture,
+    PoseModes,
+    check_poses,
+    measure_bend,
+    measure_speeds,
+)
 from posterity.vision.silhouettes import ShapeContexts
 
 _FOLDS = 5

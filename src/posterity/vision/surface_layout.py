@@ -15,8 +15,8 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import base, images
 from posterity.vision.label_maps import LabelledPictures
-from posterity.vision.picture_grids import PictureGrids
-from posterity.vision.segments import segment_rows, segmentations, segmented_image
+from posterity.vision.resizing import PictureGrids
+from posterity.vision.segments import segment_rows, segmented_image
 from posterity.vision.segments.segment_rows import LabelledSegments
 from posterity.vision.segments.segmented_image import (
     HeldOutImage,
@@ -151,7 +151,7 @@ class SurfaceLayout(base.PixelClassifier):
         names : mapping of int to str, or sequence of str, optional
             Names of labels; a sequence begins with that of label 0. None: their numbers.
         """
-        kinds = segmentations.check_segmentations(self.segmentations)
+        kinds = segmented_image.check_segmentations(self.segmentations)
         size = validation.check_count(self.max_size, "max_size", least=16)
         pictures = LabelledPictures.check(X, y, void)
         found = segment_rows.describe_pictures(pictures, kinds, size, groups, self.n_jobs)
@@ -186,7 +186,7 @@ class SurfaceLayout(base.PixelClassifier):
     def _predict_image(self, image: Any) -> base.Map:
         check_is_fitted(self, "label_model_")
         pixels = images.load_image(image, "color")
-        kinds = segmentations.check_segmentations(self.segmentations)
+        kinds = segmented_image.check_segmentations(self.segmentations)
         described = segmented_image.describe_image(pixels, kinds, self.max_size)
         merged = self.merge_segments(described)
         height, width = pixels.shape[:2]

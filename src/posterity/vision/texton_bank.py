@@ -13,7 +13,7 @@ from posterity import validation
 from posterity.vision import filters, images, resizing
 from posterity.vision.filters import Planes, Responses
 from posterity.vision.integrals import Pixels
-from posterity.vision.picture_grids import PictureGrids
+from posterity.vision.resizing import PictureGrids
 from posterity.vision.texton_rectangles import TextonPixels
 
 _BATCH = 4096

@@ -15,7 +15,7 @@ from posterity.constructors import declare_parameters, field
 from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
 from posterity.vision.fitted_walk import FittedWalk, Gait, LatentView, fit_walk, list_modes
-from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.pose_mixtures import PoseModes, check_poses
 from posterity.vision.silhouettes import measure_masks
 
 _LEAST_FRAMES = 10

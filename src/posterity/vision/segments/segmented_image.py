@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,65 @@ from scipy.special import softmax
 
 from posterity import optimize, validation
 from posterity.arrays import Array
-from posterity.vision import resizing
+from posterity.vision import images, resizing
 from posterity.vision.integrals import Pixels
-from posterity.vision.segments import features, planes, segmentations
-from posterity.vision.segments.segmentations import Labels, Segmentation
+from posterity.vision.segments import features, planes
+from posterity.vision.segments.features import Labels
+
+Segmentation = tuple[str, float]
+"""A kind of partition, "slic" or "felzenszwalb", and its size."""
+
+_KINDS = ("slic", "felzenszwalb")
+_COMPACTNESS = 12.0
+_SMOOTHING = 0.8  # pixels, before Felzenszwalb
+_LEAST_SHARE = 0.6  # least pixels of a segment of Felzenszwalb, in units of its scale
+
+
+def segment_image(image: Pixels, kind: str, size: float) -> Labels:
+    """Partition an image.
+
+    Parameters
+    ----------
+    image : array (H, W, 3) of uint8
+        Red, green and blue.
+    kind : {"slic", "felzenszwalb"}
+        Clusters of colour and place, about equal in size; or trees of a graph of similar pixels,
+        some large and some small.
+    size : float
+        Number of segments of "slic"; scale of "felzenszwalb", larger ones give larger segments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.segments import segmented_image
+    >>> image = np.zeros((20, 20, 3), dtype=np.uint8)
+    >>> image[:, 10:] = 255
+    >>> segmented_image.segment_image(image, "felzenszwalb", 50)[0, [0, -1]]
+    array([0, 1])
+    """
+    segmentation = images.import_skimage("segmentation")
+    if kind == "slic":
+        labels = segmentation.slic(
+            image, n_segments=int(size), compactness=_COMPACTNESS, start_label=0
+        )
+    else:
+        labels = segmentation.felzenszwalb(
+            image, scale=size, sigma=_SMOOTHING, min_size=max(int(_LEAST_SHARE * size), 1)
+        )
+    return np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
+
+
+def check_segmentations(kinds: Any) -> tuple[Segmentation, ...]:
+    """Partitions as pairs of a kind and a size; ValueError if one is not."""
+    try:
+        checked = tuple((str(kind), float(size)) for kind, size in kinds)
+    except (TypeError, ValueError):
+        checked = ()
+    if not checked or not all(kind in _KINDS and 1.0 <= size < 1e6 for kind, size in checked):
+        raise ValueError(
+            f"segmentations={kinds!r} must be pairs such as ('slic', 120) or ('felzenszwalb', 100)."
+        )
+    return checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +171,7 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     shown = planes.compute_planes(scaled)
     maps, described, n = [], [], 0
     for kind in kinds:
-        labels = segmentations.segment_image(scaled, *kind)
+        labels = segment_image(scaled, *kind)
         maps.append(labels + n)
         described.append(features.describe_segments(shown, labels))
         n += len(described[-1])
@@ -196,7 +251,7 @@ class SegmentMerging:
         return merged / np.sum(merged, axis=-1, keepdims=True)
 
     @classmethod
-    def learn(cls, images: Sequence[HeldOutImage], every: int = 4) -> SegmentMerging:
+    def learn(cls, held_out: Sequence[HeldOutImage], every: int = 4) -> SegmentMerging:
         """Learn the sharpness from held-out images.
 
         It maximises the sum of the mean log scores of images under a normal prior around one.
@@ -204,12 +259,12 @@ class SegmentMerging:
 
         Parameters
         ----------
-        images : sequence of HeldOutImage
+        held_out : sequence of HeldOutImage
             Images with probabilities from models that have not seen them.
         every : int, default=4
             Distance between the pixels of a row and of a column that are used.
         """
-        pixels = [_collect_pixels(image, every) for image in images]
+        pixels = [_collect_pixels(image, every) for image in held_out]
         log_p, codes, weights = (np.concatenate(parts) for parts in zip(*pixels, strict=True))
         own = np.take_along_axis(log_p, codes[:, None], axis=1)[:, 0]
 

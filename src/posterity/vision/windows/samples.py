@@ -14,6 +14,7 @@ from posterity.arrays import Array
 from posterity.vision import resizing
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import grouping, pyramid, scan
+from posterity.vision.windows.pyramid import Inset
 from posterity.vision.windows.window_sum import WindowSum
 
 _FINEST = 1.6  # pixels of a patch for one of the window: more are averaged before it is turned
@@ -30,33 +31,6 @@ class Variations:
     log_gamma: float = 0.15
     blurred: float = 0.3  # share of patches
     noise: float = 3.0  # gray values, at most
-
-
-@dataclass(frozen=True)
-class Inset:
-    """The part of a patch that the window shows, in fractions of its height and width."""
-
-    top: float = 0.0
-    left: float = 0.0
-    bottom: float = 0.0
-    right: float = 0.0
-
-    @property
-    def height(self) -> float:
-        """Height of the window as a fraction of that of the patch."""
-        return 1.0 - self.top - self.bottom
-
-    @property
-    def width(self) -> float:
-        """Width of the window as a fraction of that of the patch."""
-        return 1.0 - self.left - self.right
-
-    def enlarge(self, windows: Array) -> Array:
-        """Boxes of whole patches, from boxes of windows; both (n, 4), x and y of two corners."""
-        x0, y0, x1, y1 = windows.T
-        across, down = (x1 - x0) / self.width, (y1 - y0) / self.height
-        left, top = x0 - self.left * across, y0 - self.top * down
-        return np.column_stack([left, top, left + across, top + down])
 
 
 def cut_windows(

@@ -19,7 +19,8 @@ from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import boosting, inputs, pyramid, samples
 from posterity.vision.windows.boosting import BoostedWindows, WindowTrees
-from posterity.vision.windows.samples import Background, BackgroundWindows, Inset, Variations
+from posterity.vision.windows.pyramid import Inset
+from posterity.vision.windows.samples import Background, BackgroundWindows, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _MARGIN = 1e-4  # sums in another order
