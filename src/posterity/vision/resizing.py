@@ -29,6 +29,7 @@ def resize_linearly(image: Pixels, height: int, width: int) -> Pixels:
     if image.shape == (height, width):
         return image
     out = np.empty((height, width), dtype=np.uint8)
+    image = np.ascontiguousarray(image)
     _interpolate(image, *_weigh(image.shape[0], height), *_weigh(image.shape[1], width), out)
     return out
 
@@ -48,8 +49,47 @@ def resize_by_area(image: Pixels, height: int, width: int) -> Pixels:
     if image.shape == (height, width):
         return image
     out = np.empty((height, width), dtype=np.uint8)
+    image = np.ascontiguousarray(image)
     _average(image, *_cover(image.shape[0], height), *_cover(image.shape[1], width), out)
     return out
+
+
+def resize_planes(planes: Pixels, height: int, width: int) -> Pixels:
+    """Resize the planes of an array (..., H, W), each as :func:`resize_by_area` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import resizing
+    >>> resizing.resize_planes(np.zeros((2, 3, 60, 80), dtype=np.uint8), 30, 40).shape
+    (2, 3, 30, 40)
+    """
+    *some, old_height, old_width = planes.shape
+    flat = planes.reshape(-1, old_height, old_width)
+    small = [resize_by_area(plane, height, width) for plane in flat]
+    return np.stack(small).reshape(*some, height, width)
+
+
+def scale_image(image: Pixels, side: int) -> Pixels:
+    """Resize an image (H, W, 3) to a longest side of so many pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision import resizing
+    >>> resizing.scale_image(np.zeros((600, 800, 3), dtype=np.uint8), 320).shape
+    (240, 320, 3)
+    """
+    shape = find_scaled_shape(image.shape, side)
+    if shape == image.shape[:2]:
+        return image
+    return np.stack([resize_by_area(image[..., c], *shape) for c in range(3)], axis=-1)
+
+
+def find_scaled_shape(shape: tuple[int, ...], side: int) -> tuple[int, int]:
+    """Find height and width of an image whose longest side has so many pixels."""
+    factor = side / max(shape[:2])
+    return max(round(shape[0] * factor), 1), max(round(shape[1] * factor), 1)
 
 
 def halve(image: Pixels) -> Pixels:

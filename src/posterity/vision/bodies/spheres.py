@@ -7,7 +7,7 @@ that a body is placed in all frames of a motion by two products.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -164,14 +164,13 @@ class Spheres:
         """A body of another height, in metres, and another thickness, relative to this one."""
         share = stature / self.stature
         wider = np.array([girth * share, share, girth * share])
-        return Spheres(
-            self.weights * share,
-            self.anchors,
-            self.offsets * wider,
-            self.radii * (girth * share),
-            self.parts,
-            self.metres * share,
-            stature,
+        return replace(
+            self,
+            weights=self.weights * share,
+            offsets=self.offsets * wider,
+            radii=self.radii * (girth * share),
+            metres=self.metres * share,
+            stature=stature,
         )
 
 

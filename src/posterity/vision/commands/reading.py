@@ -212,7 +212,7 @@ def read_folders(patches: str, scenes: str, size: tuple[int, int]) -> TrainingIm
         found.patches.append(image[None])
         found.groups.append(k)
     if len({patch.shape for patch in found.patches}) > 1:
-        found.patches = [_resize(patch, size) for patch in found.patches]
+        found.patches = [resizing.resize_planes(patch, *size) for patch in found.patches]
     read_scenes(scenes, found)
     return found
 
@@ -267,13 +267,7 @@ def cut_patch(frames: Any, box: Array, size: tuple[int, int]) -> Any:
     top, left = round((y0 + y1 - height) / 2.0), round((x0 + x1 - width) / 2.0)
     lines = np.clip(np.arange(top, top + max(1, round(height))), 0, frames.shape[1] - 1)
     columns = np.clip(np.arange(left, left + max(1, round(width))), 0, frames.shape[2] - 1)
-    return _resize(frames[:, lines[:, None], columns], size)
-
-
-def _resize(frames: Any, size: tuple[int, int]) -> Any:
-    return np.stack(
-        [resizing.resize_by_area(np.ascontiguousarray(frame), *size) for frame in frames]
-    )
+    return resizing.resize_planes(frames[:, lines[:, None], columns], *size)
 
 
 def _list_folder(folder: str) -> list[Path]:

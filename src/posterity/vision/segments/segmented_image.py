@@ -167,7 +167,7 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     >>> found.maps.shape, found.features.shape[1] == len(segments.FEATURE_NAMES)
     ((2, 120, 160), True)
     """
-    scaled = scale_image(image, size)
+    scaled = resizing.scale_image(image, size)
     shown = planes.compute_planes(scaled)
     maps, described, n = [], [], 0
     for kind in kinds:
@@ -180,29 +180,12 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     return SegmentedImage(joined, np.concatenate(described).astype(np.float32), sizes)
 
 
-def scale_image(image: Pixels, size: int) -> Pixels:
-    """Scale an image (H, W, 3) to a longest side of ``size`` pixels."""
-    height, width = find_scaled_shape(image.shape, size)
-    if (height, width) == image.shape[:2]:
-        return image
-    larger = max(height, width) > max(image.shape[:2])
-    resize = resizing.resize_linearly if larger else resizing.resize_by_area
-    channels = [resize(np.ascontiguousarray(image[..., c]), height, width) for c in range(3)]
-    return np.stack(channels, axis=-1)
-
-
 def scale_labels(labels: NDArray[np.int64], size: int) -> Labels:
     """Sample labels (H, W) at the middle of each pixel of the scaled image."""
-    height, width = find_scaled_shape(labels.shape, size)
+    height, width = resizing.find_scaled_shape(labels.shape, size)
     rows = ((np.arange(height) + 0.5) * labels.shape[0] / height).astype(np.int64)
     columns = ((np.arange(width) + 0.5) * labels.shape[1] / width).astype(np.int64)
     return labels[rows[:, None], columns]
-
-
-def find_scaled_shape(shape: tuple[int, ...], size: int) -> tuple[int, int]:
-    """Find height and width of an image whose longest side has ``size`` pixels."""
-    factor = size / max(shape[:2])
-    return max(round(shape[0] * factor), 1), max(round(shape[1] * factor), 1)
 
 
 _LEAST_WEIGHT = 1e-3  # of a segment, so that some segment counts everywhere

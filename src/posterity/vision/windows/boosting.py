@@ -95,7 +95,7 @@ class BoostedWindows:
         """Add trees, each chosen from features drawn for it alone."""
         found = WindowTrees()
         for first in range(0, n_rounds, rules.rounds_a_block):
-            slopes, _ = self._differentiate()
+            slopes, _ = _differentiate(self.is_object, self.activation, self.weights())
             some = _find_heavy(np.abs(slopes), rules.trimmed)
             part = BoostedWindows(
                 self.features, self.rows.take(some), self.is_object[some], self.activation[some]
@@ -112,9 +112,6 @@ class BoostedWindows:
         """Mean negative log-probability of the class of a window, classes weighted alike."""
         signed = np.where(self.is_object, -self.activation, self.activation)
         return float(np.mean(self.weights() * np.logaddexp(0.0, signed)))
-
-    def _differentiate(self) -> tuple[Array, Array]:
-        return _differentiate(self.is_object, self.activation, self.weights())
 
     def _add_tree(
         self, found: WindowTrees, weights: Array, rules: Rules, rng: np.random.Generator
@@ -190,12 +187,11 @@ class _Screen:
         per = _CODES / (2.0 * _REACH * spread)
         lows += (rng.random(len(rectangles)) / per).astype(np.float32)
         codes = np.empty((len(rectangles), len(rows)), dtype=np.uint8)
-        work = [
-            pool.submit(_encode, rows.sums, rows.scale, rectangles[b], lows[b], per[b], codes[b])
-            for b in blocks
-        ]
-        for job in work:
-            job.result()
+
+        def encode(b: slice) -> None:
+            _encode(rows.sums, rows.scale, rectangles[b], lows[b], per[b], codes[b])
+
+        list(pool.map(encode, blocks))
         return cls(lows, per, codes, pool, blocks)
 
     def find_best(
@@ -203,12 +199,11 @@ class _Screen:
     ) -> list[tuple[int, np.float32]]:
         """Test and threshold of the step that gains most in each group of windows."""
         sums = np.zeros((len(self.codes), n, _CODES, 2))
-        work = [
-            self.pool.submit(_sum_by_code, self.codes[b], slopes, curvatures, groups, sums[b])
-            for b in self.blocks
-        ]
-        for job in work:
-            job.result()
+
+        def add(b: slice) -> None:
+            _sum_by_code(self.codes[b], slopes, curvatures, groups, sums[b])
+
+        list(self.pool.map(add, self.blocks))
         left = np.cumsum(sums, axis=2)[:, :, :-1]
         right = sums.sum(axis=2, keepdims=True) - left
         gains = left[..., 0] ** 2 / (left[..., 1] + precision)

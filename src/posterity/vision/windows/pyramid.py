@@ -61,7 +61,7 @@ def build_levels(
             return
         while scale / halved >= 2.0 and min(octave.shape[1:]) >= 4:
             octave, halved = np.stack([resizing.halve(frame) for frame in octave]), 2.0 * halved
-        planes = np.stack([resizing.resize_by_area(frame, lines, columns) for frame in octave])
+        planes = resizing.resize_planes(octave, lines, columns)
         yield Level(planes, scale, width / columns, height / lines, stride)
         scale *= factor
 

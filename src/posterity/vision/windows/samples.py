@@ -91,9 +91,7 @@ def _coarsen(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
     if height <= finest[0] and width <= finest[1]:
         return patches
     to = min(height, int(finest[0])), min(width, int(finest[1]))
-    flat = patches.reshape(-1, height, width)
-    small = np.stack([resizing.resize_by_area(plane, *to) for plane in flat])
-    return small.reshape(*patches.shape[:2], *to)
+    return resizing.resize_planes(patches, *to)
 
 
 def _find_maps(
@@ -134,12 +132,11 @@ def _change_light(windows: Pixels, variations: Variations, rng: np.random.Genera
         values = windows[block].astype(np.float32) / 255.0
         soft = values[blurred[block]]
         for axis in (2, 3):
-            edges = [(0, 0)] * 4
-            edges[axis] = (1, 1)
-            wide = np.pad(soft, edges, mode="edge")
-            k = wide.shape[axis]
-            parts = [np.take(wide, np.arange(s, k - 2 + s), axis=axis) for s in range(3)]
-            soft = 0.25 * (parts[0] + 2.0 * parts[1] + parts[2])
+            wide = np.pad(soft, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode="edge")
+            before, own, after = (
+                np.take(wide, np.arange(k, k + soft.shape[axis]), axis=axis) for k in range(3)
+            )
+            soft = 0.25 * (before + 2.0 * own + after)
         values[blurred[block]] = soft
         values = 255.0 * values ** gamma[block, None, None, None].astype(np.float32)
         values += noise[block, None, None, None] * rng.standard_normal(
@@ -154,14 +151,7 @@ def _warp(patches: Pixels, chosen: NDArray[np.int64], maps: Array, out: Pixels) 
     """Interpolate linearly; beyond the edge of a patch its last pixels go on."""
     height, width = patches.shape[2:]
     for n in range(len(chosen)):
-        y0, yi, yj, x0, xi, xj = (
-            maps[n, 0],
-            maps[n, 1],
-            maps[n, 2],
-            maps[n, 3],
-            maps[n, 4],
-            maps[n, 5],
-        )
+        y0, yi, yj, x0, xi, xj = maps[n]
         for i in range(out.shape[2]):
             for j in range(out.shape[3]):
                 y = min(max(y0 + yi * i + yj * j, 0.0), height - 1.0)
