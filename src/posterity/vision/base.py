@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from posterity import distributions
 from posterity.arrays import Array
 from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.pose_mixtures import PoseModes
 
 Map: TypeAlias = NDArray[np.float32]
 Names: TypeAlias = Mapping[int, str] | Sequence[str] | None
@@ -117,6 +118,30 @@ class SceneClassifier(PixelClassifier):
     @abstractmethod
     def _learn(self, pictures: LabelledPictures, groups: ArrayLike | None) -> None:
         """Learn from labelled images, and set ``classes_``."""
+
+
+class PoseEstimator(BaseEstimator, ABC):
+    """Model of the poses of people, of whom silhouettes are seen."""
+
+    @abstractmethod
+    def _list_poses(self, X: Any, **frames: Any) -> PoseModes:
+        """Poses of each silhouette whose mixture is the answer."""
+
+    def predict_dist(self, X: Any, **frames: Any) -> distributions.Mixture:
+        """Distribution of each coordinate of the pose, of shape (n, ...).
+
+        Parameters
+        ----------
+        X : array of shape (n, H, W), sequence of masks (H, W), or one mask
+            Silhouettes, as in training.
+        **frames
+            How they belong together, as for ``predict_modes``.
+        """
+        return self._list_poses(X, **frames).to_distribution()
+
+    def predict(self, X: Any, **frames: Any) -> Array:
+        """Mean pose of each silhouette, (n, ...), with the arguments of ``predict_dist``."""
+        return self._list_poses(X, **frames).mean()
 
 
 def map_images(answer: Callable[[Any], Any], X: Any, *, n_axes: tuple[int, ...] = (2, 3)) -> Any:

@@ -316,10 +316,6 @@ class PoseMixture:
         weights = weigh_paths(sharpness * self.log_weights, self.poses, self.speeds, scale)
         return replace(self, log_weights=weights)
 
-    def mean(self) -> Array:
-        """Mean pose of each frame, (n, P)."""
-        return np.einsum("nk,nkp->np", np.exp(self.log_weights), self.poses)
-
     def find_spread(self, growth: float) -> Array:
         """Standard deviation of each frame over that of frames like those learned from, (n,)."""
         return np.asarray(np.sqrt(1.0 + growth * self.doubt))
@@ -344,16 +340,13 @@ class PoseMixture:
             variance = np.maximum(np.sum(own * squares, axis=1).mean(axis=0), floor)
         return np.sqrt(variance), score - float(np.mean(np.log(spread)))
 
-    def to_distribution(
-        self, scale: Array, growth: float, shape: tuple[int, ...]
-    ) -> distributions.Mixture:
-        """Distribution of each coordinate; targets had this shape."""
+    def list_poses(self, scale: Array, growth: float, shape: tuple[int, ...]) -> PoseModes:
+        """Poses of all experts, as modes; targets had this shape."""
         n, k = self.log_weights.shape
-        one = tuple(1 for _ in shape)
-        means = np.moveaxis(self.poses, 1, 2).reshape(n, *shape, k)
-        deviations = self.find_spread(growth).reshape(n, *one, 1) * scale.reshape(*shape, 1)
-        normals = distributions.Normal(means, np.broadcast_to(deviations, means.shape))
-        return distributions.Mixture(normals, self.log_weights.reshape(n, *one, k))
+        poses = self.poses.reshape(n, k, *shape)
+        spread = self.find_spread(growth).reshape(n, *(1 for _ in poses.shape[1:]))
+        deviations = np.broadcast_to(spread * scale.reshape(shape), poses.shape)
+        return PoseModes(np.exp(self.log_weights), poses, deviations)
 
     def find_modes(self, scale: Array, growth: float, shape: tuple[int, ...]) -> PoseModes:
         """Poses of each frame that stay apart, from the most probable on.
