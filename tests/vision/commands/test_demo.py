@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from posterity import vision
 from posterity.cli import app
 from posterity.vision.commands.demo import people, run
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.results import Demonstration
 
 
 def show_dots(folder):

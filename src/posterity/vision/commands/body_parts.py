@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from posterity import displays, files, vision
 from posterity.vision import bodies, depth_images
-from posterity.vision.commands import models, pictures, results
+from posterity.vision.commands import results, sources
 from posterity.vision.commands.picture_requests import BodyPartsRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 
 Depth = NDArray[np.float32]
 
@@ -59,7 +59,7 @@ class BodyPartsTask(PictureTask):
         """Load the forest, and tell it the angle of the camera."""
         advice = "not a BodyPartForest; fit one in Python and save it with posterity.save."
         path = self.request.model
-        self.model = models.load_model(path, vision.BodyPartForest, "body_parts", advice)
+        self.model = sources.load_model(path, vision.BodyPartForest, "body_parts", advice)
         self.model.set_params(n_jobs=self.n_jobs)
         if self.request.field_of_view is not None:
             self.model.set_params(field_of_view=self.request.field_of_view)
@@ -68,8 +68,8 @@ class BodyPartsTask(PictureTask):
         """Yield depth images."""
         read = functools.partial(vision.read_depth, unit=self.unit, most_pixels=_MOST_PIXELS)
         list_folder = functools.partial(vision.list_images, suffixes=depth_images.SUFFIXES)
-        work = pictures.list_files(self.request.inputs, read, list_folder)
-        return pictures.name_drawings(work, (".png",))
+        work = sources.list_files(self.request.inputs, read, list_folder)
+        return sources.name_drawings(work, (".png",))
 
     def read(self, picture: Picture) -> Depth:
         """Drop readings that are too near or too far; refuse an image without any."""

@@ -8,11 +8,11 @@ import numpy as np
 from posterity import vision
 from posterity.arrays import Array
 from posterity.vision import patches
-from posterity.vision.commands import models, pictures, results
+from posterity.vision.commands import results, sources
 from posterity.vision.commands.picture_requests import ClassifyPatchesRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally, count_things
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 from posterity.vision.integrals import Pixels
 
 
@@ -29,11 +29,11 @@ class ClassifyTask(PictureTask):
     def open(self) -> None:
         """Load the classifier."""
         advice = "not a PatchClassifier; train one with posterity vision train-patches FOLDER."
-        self.model = models.load_model(self.request.model, vision.PatchClassifier, "", advice)
+        self.model = sources.load_model(self.request.model, vision.PatchClassifier, "", advice)
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield gray images."""
-        return pictures.list_pictures(self.request.inputs, "gray")
+        return sources.list_pictures(self.request.inputs, "gray")
 
     def read(self, picture: Picture) -> Pixels:
         """Read an image at the size of patches."""

@@ -16,7 +16,7 @@ from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
-from posterity.vision.commands import evaluate_classes, models, reading, results
+from posterity.vision.commands import evaluate_classes, reading, results, sources
 from posterity.vision.commands.results import Evaluation
 from posterity.vision.commands.training_requests import EvaluateRequest
 from posterity.vision.displays.detection_curve import match_detections
@@ -65,14 +65,14 @@ def score_detector(request: EvaluateRequest, printer: OutputPrinter) -> Evaluati
         raise typer.BadParameter("a detector is scored by known boxes: add --boxes FILE.")
     request.check_options("detector", refused=("labels", "classes"))
     known = tables.read_boxes(boxes, label=request.label)
-    detector = models.load_detector(request).set_params(n_jobs=1)
+    detector = sources.load_detector(request).set_params(n_jobs=1)
     reader = reading.LabelledReader(reading.find_folder(boxes, request.images), detector.channels)
 
     def search(image: tables.LabelledImage) -> tuple[vision.Detections, Array] | None:
         read = reader.read(image)
         return None if read is None else (detector.detect(read.frames), read.boxes)
 
-    work, n_jobs = reading.ImageReading(), models.count_jobs(request.jobs)
+    work, n_jobs = reading.ImageReading(), sources.count_jobs(request.jobs)
     with outcome.collect_warnings() as warned:
         found = list(
             work.read_all(search, known, "Searching", n_jobs=n_jobs, name=lambda one: one.name)
@@ -132,7 +132,7 @@ def _describe(request: EvaluateRequest, scores: _Scores, failed: int) -> dict[st
     curve, reliable = scores.curve, scores.reliability
     told: dict[str, Any] = {
         "boxes": request.boxes,
-        "model": request.model or request.opencv or models.DEFAULT,
+        "model": request.model or request.opencv or sources.DEFAULT,
         "overlap": request.overlap,
         "n_images": curve.n_images,
         "n_objects": curve.n_objects,
@@ -165,7 +165,7 @@ _SCORES = {
 
 def run(request: EvaluateRequest, printer: OutputPrinter) -> None:
     """Score the model by the boxes, labels or folders that its kind needs."""
-    models.require_pillow()
+    sources.require_pillow()
     _check_outputs(request)
     kind = next(iter(_SCORES))
     if request.model is not None:

@@ -17,10 +17,10 @@ from posterity.arrays import Array
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
-from posterity.vision.commands import label_images, models, reading
+from posterity.vision.commands import label_images, reading, sources
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
-from posterity.vision.commands.learn_labels import PixelModel
 from posterity.vision.commands.results import Evaluation
+from posterity.vision.commands.train_classes import PixelModel
 from posterity.vision.commands.training_requests import EvaluateRequest
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _score_pixels(request: EvaluateRequest, noun: str) -> Evaluation:
             return None
         return ClassCounts.from_predictions(model.predict_proba(image)[labels != VOID], y)
 
-    work, n_jobs = reading.ImageReading(), models.count_jobs(request.jobs)
+    work, n_jobs = reading.ImageReading(), sources.count_jobs(request.jobs)
     counts = list(
         work.read_all(compare, places, "Labelling", n_jobs=n_jobs, name=lambda one: one.image)
     )

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from posterity import files, vision
 from posterity.arrays import Array
 from posterity.vision import base
-from posterity.vision.commands import label_images, models, pictures, results
+from posterity.vision.commands import label_images, results, sources
 from posterity.vision.commands.picture_requests import PixelRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 
 _MOST_COLUMNS = 6  # classes that have a column each
 _MOST_LISTED = 3  # classes of an image that are listed if there are more
@@ -46,7 +46,7 @@ class LabelTask(PictureTask):
                 "--out FILE', and add --model FILE."
             )
         advice = f"not a {request.system}; train one with '{train}'."
-        self.model = models.load_model(request.model, kind, "", advice)
+        self.model = sources.load_model(request.model, kind, "", advice)
         self.model.set_params(n_jobs=self.n_jobs)
         self.colors = self._choose_colors()
         names = self.model.names_
@@ -55,7 +55,7 @@ class LabelTask(PictureTask):
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield images in colour."""
-        return pictures.list_pictures(self.request.inputs, "color")
+        return sources.list_pictures(self.request.inputs, "color")
 
     def work_on(self, picture: Picture, content: Any) -> PictureResult:
         """Label the pixels of an image, and measure the shares of classes."""

@@ -1,4 +1,4 @@
-"""Write what is found picture by picture: JSON or CSV, to a file or to standard output."""
+"""Write what is found picture by picture, scores, figures, and what the demo shows."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from posterity import files
 from posterity.cli import outputs
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STDOUT = "-"
@@ -199,3 +200,38 @@ def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:
     """Write a figure in the format that the name of the file says."""
     with files.replace_atomically(path) as file:
         figure.savefig(file, format=Path(path).suffix.lower().removeprefix("."), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """A figure of a system at work, and what to try next.
+
+    Attributes
+    ----------
+    name : str
+        Short name, in letters and hyphens; the picture is saved under it.
+    title : str
+        What is found, as a heading.
+    sentence : str
+        What the system has learned from, and what it was asked.
+    figure : matplotlib Figure
+        Made without pyplot, which would keep it.
+    caption : str
+        What the figure shows, with the numbers that were measured.
+    command : tuple of str
+        Words of a command that works on the files left in the folder; empty if there is none.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    figure: Figure
+    caption: str
+    command: tuple[str, ...] = ()
+
+
+def hide_axes(axes: Iterable[Axes]) -> None:
+    """Leave only the pictures of axes, without ticks and frames."""
+    for ax in axes:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)

@@ -13,11 +13,11 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import picture_tasks, pictures, results
+from posterity.vision.commands import picture_tasks, results, sources
 from posterity.vision.commands.picture_requests import TrackRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 from posterity.vision.integrals import Pixels
 
 Drawer: TypeAlias = Callable[[str, Any, vision.TrackedBox], None]
@@ -45,7 +45,7 @@ class TrackTask(PictureTask):
         request = self.request
         self.box = parse_box(request.box)
         draw, force = request.draw, request.force
-        inputs = () if request.source == pictures.STREAM else (request.source,)
+        inputs = () if request.source == sources.STREAM else (request.source,)
         results.check_out(request.out, force=force, inputs=inputs)
         if draw is None:
             return
@@ -65,7 +65,7 @@ class TrackTask(PictureTask):
     def list_pictures(self) -> Iterator[Picture]:
         """Yield the frames."""
         mode = "gray" if self.request.draw is None else "color"
-        return pictures.list_frames(self.request.source, mode)
+        return sources.list_frames(self.request.source, mode)
 
     def find_all(self) -> Iterator[PictureResult]:
         """Yield the box of each frame, and draw it."""
@@ -171,7 +171,7 @@ def open_drawer(draw: str | None) -> Iterator[Drawer]:
 
 
 def _write_frame(place: Path, drawn: Pixels) -> None:
-    if place.suffix.lower() not in pictures.SUFFIXES:
+    if place.suffix.lower() not in sources.SUFFIXES:
         place = place.with_name(f"{place.name}.png")
     place.parent.mkdir(parents=True, exist_ok=True)
     vision.write_image(place, drawn)

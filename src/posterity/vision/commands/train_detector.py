@@ -9,7 +9,7 @@ from posterity import persistence, tables, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, reading
+from posterity.vision.commands import reading, sources
 from posterity.vision.commands.reading import TrainingImages
 from posterity.vision.commands.training_requests import TrainDetectorRequest
 
@@ -19,7 +19,7 @@ _MAY_DIFFER = ("n_estimators", "n_jobs", "warm_start", "prior")  # when a traini
 def run(request: TrainDetectorRequest, printer: OutputPrinter) -> None:
     """Read the images, learn, and save the detector."""
     _check_inputs(request)
-    models.require_pillow()
+    sources.require_pillow()
     _check_outputs(request)
     detector = _start(request, printer)
     images = _read_images(request, detector)
@@ -60,7 +60,7 @@ def _build_detector(request: TrainDetectorRequest) -> vision.WindowDetector:
         n_patches=request.variations,
         n_background=request.background,
         mirror=request.mirror,
-        n_jobs=models.count_jobs(request.jobs),
+        n_jobs=sources.count_jobs(request.jobs),
         random_state=request.seed,
     )
 

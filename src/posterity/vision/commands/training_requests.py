@@ -91,6 +91,7 @@ class LearnRequest(Request):
 
     noun: ClassVar[str]  # name of the model in sentences
     command: ClassVar[str]  # that uses the model
+    example: ClassVar[tuple[str, ...]] = ("photo.jpg", "--out", "labels.png")  # of its options
     system: ClassVar[str]  # class of the model
     parameters: ClassVar[dict[str, str]]  # of the class, by the options that set them
 
@@ -103,8 +104,13 @@ class LearnRequest(Request):
     seed: Seed = 0
     force: Force = False
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are read."""
+        return self.images, self.labels
 
-@register_request(options.app, "train-segmenter", work="learn_labels", panel=_TRAIN)
+
+@register_request(options.app, "train-segmenter", work="train_classes", panel=_TRAIN)
 class TrainSegmenterRequest(LearnRequest):
     """Learn to label every pixel of photographs, such as grass, cow and sky.
 
@@ -133,7 +139,7 @@ class TrainSegmenterRequest(LearnRequest):
     smooth: Annotated[bool, options.in_training("--smooth/--no-smooth")] = True
 
 
-@register_request(options.app, "train-surfaces", work="learn_labels", panel=_TRAIN)
+@register_request(options.app, "train-surfaces", work="train_classes", panel=_TRAIN)
 class TrainSurfacesRequest(LearnRequest):
     """Learn the surfaces of scenes, such as ground, walls and sky, from labelled images."""
 
@@ -144,7 +150,7 @@ class TrainSurfacesRequest(LearnRequest):
     trees: options.Positive = 100
 
 
-@register_request(options.app, "train-patches", panel=_TRAIN)
+@register_request(options.app, "train-patches", work="train_classes", panel=_TRAIN)
 class TrainPatchesRequest(Request):
     """Learn the classes of small images that show one thing each, from one folder per class.
 
@@ -160,12 +166,19 @@ class TrainPatchesRequest(Request):
         Share of the images of each class that the classifier is first tested on.
     """
 
+    command, example, system = "classify-patches", ("new_image.png",), "PatchClassifier"
+
     folder: Annotated[str, typer.Argument(metavar="FOLDER")]
     out: options.ModelOut = "patches.posterity"
     size: Annotated[str, typer.Option(metavar="HxW")] = "60x60"
     hold_out: Annotated[float, typer.Option(min=0.0, max=0.5)] = 0.2
     seed: Seed = 0
     force: Force = False
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are read."""
+        return (self.folder,)
 
 
 @register_request(options.app, "evaluate", panel=_TRY)

@@ -1,7 +1,7 @@
 """``posterity vision demo``: all systems on generated data, and one page of their pictures.
 
 A system has a function in a module here that takes a folder, in which it may leave files to try,
-and returns a :class:`Demonstration`; its line in ``SYSTEMS`` puts it on the page.
+and returns a ``Demonstration``; its line in ``SYSTEMS`` puts it on the page.
 """
 
 import io
@@ -13,9 +13,9 @@ from pathlib import Path
 from posterity import files, progress, report
 from posterity.cli import outputs
 from posterity.cli.voice import OutputPrinter, command_name
-from posterity.vision.commands import models
+from posterity.vision.commands import sources
 from posterity.vision.commands.demo import detectors, people, pixels
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.results import Demonstration
 from posterity.vision.commands.training_requests import DemoRequest
 
 SYSTEMS: tuple[Callable[[Path], Demonstration], ...] = (
@@ -40,7 +40,7 @@ _LEAD = (
 
 def run(request: DemoRequest, printer: OutputPrinter) -> None:
     """Write a folder with a page, its pictures, and files to try commands on."""
-    models.require_pillow()
+    sources.require_pillow()
     why = "the demo writes several files"
     outputs.check_output_folder(request.out, force=request.force, why=why)
     folder = Path(request.out)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from posterity import displays, persistence, vision
-from posterity.vision.commands.demo.demonstration import Demonstration, hide_axes
+from posterity.vision.commands.results import Demonstration, hide_axes
 
 _SIZE = 32
 _N_FACES, _N_NEW = 200, 400
