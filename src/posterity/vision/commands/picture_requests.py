@@ -274,7 +274,7 @@ class PixelRequest(PictureRequest):
     force: Force = False
 
 
-@register_request(app, "segment", work="label_pixels")
+@register_request(app, "segment", work="classify")
 class SegmentRequest(PixelRequest):
     """Label every pixel of photographs, with a probability for every class.
 
@@ -284,7 +284,7 @@ class SegmentRequest(PixelRequest):
     system, command, trained_by = "TextonSegmenter", "segment", "train-segmenter"
 
 
-@register_request(app, "surfaces", work="label_pixels")
+@register_request(app, "surfaces", work="classify")
 class SurfacesRequest(PixelRequest):
     """Label the surfaces of scenes, with a probability for every pixel.
 
@@ -294,7 +294,7 @@ class SurfacesRequest(PixelRequest):
     system, command, trained_by = "SurfaceLayout", "surfaces", "train-surfaces"
 
 
-@register_request(app, "classify-patches")
+@register_request(app, "classify-patches", work="classify")
 class ClassifyPatchesRequest(PictureRequest):
     """Classify small images, with a probability for every class.
 
@@ -311,6 +311,7 @@ class ClassifyPatchesRequest(PictureRequest):
     """
 
     stream = "classes"
+    system = "PatchClassifier"
 
     model: Annotated[str, typer.Option("--model", "-m", metavar="FILE")]
     out: Annotated[str | None, in_files("--out", "-o", metavar="FILE")] = None
