@@ -131,7 +131,7 @@ class _Lines:
         """The words after those with which the next line must begin."""
         words = self.next_words()
         if tuple(words[: len(beginning)]) != beginning:
-            raise self.error(f"expected {' '.join(beginning)!r}, found {_shorten(words)}")
+            raise self.error(f"expected {' '.join(beginning)!r}, found {_quote_words(words)}")
         return words[len(beginning) :]
 
     def numbers(self, words: list[str], n: int) -> Array:
@@ -141,7 +141,7 @@ class _Lines:
         try:
             values = np.array(words, dtype=np.float64)
         except ValueError:
-            raise self.error(f"expected numbers, found {_shorten(words)}") from None
+            raise self.error(f"expected numbers, found {_quote_words(words)}") from None
         if not np.isfinite(values).all():
             raise self.error("a number is not finite")
         return values
@@ -190,7 +190,7 @@ class _HierarchyReader:
             case _:
                 raise self._lines.error(
                     f"expected OFFSET, CHANNELS, JOINT, End Site or a brace, found "
-                    f"{_shorten(words)}"
+                    f"{_quote_words(words)}"
                 )
 
     def _open_joint(self, words: list[str]) -> None:
@@ -217,10 +217,12 @@ class _HierarchyReader:
         if joint in self._owners:
             raise self._lines.error("the joint has CHANNELS twice")
         if count != str(len(kinds)):
-            raise self._lines.error(f"{_shorten([count])} channels, but {len(kinds)} names")
+            raise self._lines.error(f"{_quote_words([count])} channels, but {len(kinds)} names")
         for kind in kinds:
             if kind not in _CHANNELS or kinds.count(kind) > 1:
-                raise self._lines.error(f"{_shorten([kind])} is not a channel, or is there twice")
+                raise self._lines.error(
+                    f"{_quote_words([kind])} is not a channel, or is there twice"
+                )
         self._owners += [joint] * len(kinds)
         self._kinds += kinds
 
@@ -240,7 +242,7 @@ def _read_frames(lines: _Lines, n_channels: int) -> tuple[Array, float]:
     return np.array(rows), float(frame_time)
 
 
-def _shorten(words: list[str]) -> str:
+def _quote_words(words: list[str]) -> str:
     """Words as an error quotes them."""
     return repr(" ".join(words[:8])[:40])
 

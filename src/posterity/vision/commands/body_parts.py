@@ -55,7 +55,7 @@ class BodyPartsTask(PictureTask):
             raise typer.BadParameter(f"--near {near:g} must be less than --far {far:g}.")
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the forest, and tell it the angle of the camera."""
         advice = "not a BodyPartForest; fit one in Python and save it with posterity.save."
         path = self.request.model

@@ -38,7 +38,7 @@ class LabelTask(PictureTask):
     out = None
     request: PixelRequest
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model; say how to train one if there is none."""
         request = self.request
         kind, train = getattr(vision, request.system), f"posterity vision {request.trained_by}"
@@ -142,7 +142,7 @@ class ClassifyTask(PictureTask):
     batch_size = 64  # which costs less than each by itself
     request: ClassifyPatchesRequest
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the classifier."""
         advice = "not a PatchClassifier; train one with posterity vision train-patches FOLDER."
         self.model = sources.load_model(self.request.model, vision.PatchClassifier, "", advice)

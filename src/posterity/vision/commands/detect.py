@@ -33,7 +33,7 @@ class DetectTask(PictureTask):
             raise typer.BadParameter("--video takes one folder, one animated file, or -.")
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the detector, and refuse options that it has no use for."""
         self.detector = sources.load_detector(self.request).set_params(n_jobs=self.n_jobs)
         self.has_p = self.detector.calibration_ is not None

@@ -150,7 +150,7 @@ class PictureTask(ABC):
                 made.check(place, inputs, is_single=request.is_single, force=request.force)
 
     @abstractmethod
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model."""
 
     @abstractmethod
@@ -251,7 +251,7 @@ def run_task(task: PictureTask, printer: OutputPrinter) -> None:
     """Work on all pictures, write and print what is found, and end with exit code 3 on failures."""
     task.check_request()
     sources.require_pillow()
-    task.open()
+    task.prepare_model()
     tally = Tally()
     keeps_all = task.keeps_all or printer.machine
     with results.open_writer(task.out, task.kind) as writer, outcome.collect_warnings() as warned:

@@ -51,7 +51,7 @@ class PoseTask(PictureTask):
         self.batch_size = None if is_video else 1
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model, and refuse one of other joints."""
         advice = "not a SilhouettePose; fit one in Python and save it with posterity.save."
         self.model = sources.load_model(self.request.model, vision.SilhouettePose, "pose", advice)

@@ -58,7 +58,7 @@ class TrackTask(PictureTask):
                 draw, force=force, inputs=inputs, why="one frame per file", option="--draw"
             )
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Begin with a tracker that knows nothing."""
         self.tracker = vision.DisplacementTracker()
 

@@ -1,6 +1,7 @@
 """Declare the subcommands of ``posterity vision`` that train models, score them and show them."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import typer
@@ -74,6 +75,14 @@ class TrainDetectorRequest(Request):
     jobs: options.Jobs = None
     seed: Seed = 0
     force: Force = False
+
+    @property
+    def unfinished(self) -> Path:
+        """File of the unfinished detector."""
+        if self.checkpoint is not None:
+            return Path(self.checkpoint)
+        out = Path(self.out)
+        return out.with_name(f"{out.stem}.checkpoint{out.suffix}")
 
 
 class LearnRequest(Request):

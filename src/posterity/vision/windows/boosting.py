@@ -18,6 +18,7 @@ from posterity import compilation
 from posterity.arrays import Array
 from posterity.vision import haar
 from posterity.vision.haar import HaarFeatures, WindowRows
+from posterity.vision.integrals import Pixels
 from posterity.vision.windows.window_sum import WindowSum
 
 _CODES = 64  # thresholds of a feature that are tried, evenly spaced
@@ -80,11 +81,12 @@ class BoostedWindows:
     is_object: NDArray[np.bool_]
     activation: Array
 
-    def append(self, rows: WindowRows, is_object: bool, activation: Array) -> None:
-        """Take up further windows of one class."""
-        self.rows = self.rows.append(rows)
-        self.is_object = np.append(self.is_object, np.full(len(rows), is_object))
-        self.activation = np.append(self.activation, activation)
+    def append_background(self, pixels: Pixels) -> None:
+        """Take up further windows (n, P, h, w) without an object."""
+        if len(pixels):
+            self.rows = self.rows.append(WindowRows.from_pixels(pixels))
+            self.is_object = np.append(self.is_object, np.zeros(len(pixels), dtype=np.bool_))
+            self.activation = np.append(self.activation, np.zeros(len(pixels)))
 
     def weights(self) -> Array:
         """Both classes weigh alike, and a window one on average."""
@@ -118,7 +120,7 @@ class BoostedWindows:
     ) -> None:
         rectangles = haar.find_rectangles(self.features.draw(1, rules.n_tests, rng)[0])
         slopes, curvatures = _differentiate(self.is_object, self.activation, weights)
-        screen = _Screen.open(self.rows, rectangles, rules, rng)
+        screen = _Screen.from_rows(self.rows, rectangles, rules, rng)
         everywhere = np.zeros(len(self.rows), dtype=np.int8)
         (root,) = screen.find_best(slopes, curvatures, everywhere, 1, rules.prior_precision)
         nodes = [root]
@@ -172,7 +174,7 @@ class _Screen:
     blocks: list[slice]
 
     @classmethod
-    def open(
+    def from_rows(
         cls, rows: WindowRows, rectangles: haar.Rectangles, rules: Rules, rng: np.random.Generator
     ) -> _Screen:
         pool = _open_pool(rules.n_jobs)

@@ -62,7 +62,7 @@ def cut_windows(
     -------
     array (n, P, height, width) of uint8
     """
-    patches = _coarsen(patches, size, inset)
+    patches = _coarsen_patches(patches, size, inset)
     chosen = (
         np.arange(len(patches)) if n is None or rng is None else rng.integers(len(patches), size=n)
     )
@@ -84,7 +84,7 @@ def vary_patches(patches: Pixels, variations: Variations, rng: np.random.Generat
     return _change_light(out, variations, rng)
 
 
-def _coarsen(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
+def _coarsen_patches(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
     """Average pixels of patches that are much finer than windows."""
     height, width = patches.shape[2:]
     finest = _FINEST * size[0] / inset.height, _FINEST * size[1] / inset.width
