@@ -31,7 +31,7 @@ from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity import vision
 from posterity.vision import bodies, depth_differences
-from posterity.vision.bodies.kinematics import find_joint_parts
+from posterity.vision.bodies.spheres import find_joint_parts
 from posterity.vision.body_parts import BodyPartForest
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/body_parts.posterity"

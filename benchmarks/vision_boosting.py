@@ -17,7 +17,8 @@ from posterity.trees.boosting import candidates
 from posterity.trees.boosting.tree_records import TreeRules
 from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.windows import boosting, samples
-from posterity.vision.windows.samples import Background, Inset, Variations
+from posterity.vision.windows.pyramid import Inset
+from posterity.vision.windows.samples import Background, Variations
 
 WINDOW = (24, 24)
 N_TESTS = 300

@@ -25,8 +25,8 @@ from benchmarks.options import Options
 from benchmarks.vision_data import FoundBoxes, KnownImage
 from posterity.displays import ReliabilityDisplay
 from posterity.vision import Detections, WindowDetector
-from posterity.vision.windows import grouping, searching
-from posterity.vision.windows.samples import Inset
+from posterity.vision.windows import grouping, pyramid
+from posterity.vision.windows.pyramid import Inset
 
 MODEL = Path(__file__).parents[1] / "src/posterity/vision/models/faces.posterity"
 CASCADES = ("default", "alt", "alt2")
@@ -167,8 +167,8 @@ def _search(
     detector: WindowDetector, image: KnownImage
 ) -> tuple[Detections, Counter[tuple[int, ...]]]:
     """Boxes as ``detect`` groups them, and the windows before that as x, y, width and height."""
-    options = searching.SearchOptions("gray", Inset(), 1.1, 1, 0.3, None, 1)
-    windows, activation = searching.find_windows(detector.cascade_, image.pixels[None], options)
+    options = pyramid.SearchOptions("gray", Inset(), 1.1, 1, 0.3, None, 1)
+    windows, activation = pyramid.find_windows(detector.cascade_, image.pixels[None], options)
     groups = grouping.group_like_opencv(windows, activation)
     unknown = np.full(len(groups), np.nan)
     windows[:, 2:] -= windows[:, :2]

@@ -15,7 +15,7 @@ import numpy as np
 from posterity import displays, vision
 from posterity.vision import SurfaceLayout, segments
 from posterity.vision.label_maps import LabelledPictures
-from posterity.vision.segments import lines, planes
+from posterity.vision.segments import planes
 
 OUT = Path(__file__).parent / "out"
 COLORS = np.array([[0, 158, 115], [213, 94, 0], [0, 114, 178]], dtype=np.uint8)
@@ -46,7 +46,7 @@ with displays.style():
     for i, (row, k) in enumerate(zip(axes, CHOSEN, strict=True)):
         light = planes.compute_planes(data.images[k])
         row[0].imshow(data.images[k])
-        seen: lines.Lines = light.lines
+        seen: planes.Lines = light.lines
         for (y, x), angle, length in zip(seen.centre, seen.angle, seen.length, strict=True):
             dy, dx = 0.5 * length * np.sin(angle), 0.5 * length * np.cos(angle)
             row[0].plot(

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from posterity import vision
 from posterity.vision import bodies
-from posterity.vision.bodies import kinematics
+from posterity.vision.bodies import spheres
 
 BVH = """HIERARCHY
 ROOT Hips
@@ -119,8 +119,7 @@ def test_a_mirrored_person_is_a_mirrored_picture():
     pose = walk.poses[60:61]
     other = {"left": "right", "right": "left"}
     swap = [
-        kinematics.PARTS.index(" ".join(other.get(w, w) for w in p.split()))
-        for p in kinematics.PARTS
+        spheres.PARTS.index(" ".join(other.get(w, w) for w in p.split())) for p in spheres.PARTS
     ]
     table = np.append(swap, np.full(225, 255))
     pictures = []
@@ -160,7 +159,7 @@ def test_rendered_people_are_where_their_joints_are():
     distances = []
     for depth, labels, joints in zip(data.depth, data.parts, data.joints, strict=True):
         points = camera.find_points(rows, columns, depth.astype(np.float64))
-        for joint, shown in zip(joints, kinematics.find_joint_parts(), strict=True):
+        for joint, shown in zip(joints, spheres.find_joint_parts(), strict=True):
             if (own := np.isin(labels, shown)).sum() > 10:
                 nearest = np.linalg.norm(points[own] - joint, axis=1).min()
                 distances.append(nearest)

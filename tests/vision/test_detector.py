@@ -10,7 +10,7 @@ import posterity
 from posterity import persistence
 from posterity.vision import Detections, WindowDetector
 from posterity.vision.windows import grouping, inputs, pyramid, training
-from posterity.vision.windows.samples import Inset
+from posterity.vision.windows.pyramid import Inset
 
 SETTINGS = {
     "window": (12, 12),

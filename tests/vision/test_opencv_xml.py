@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity.vision import WindowDetector
-from posterity.vision.windows import opencv_xml
+from posterity.vision.windows import window_sum
 
 NEW = """<?xml version="1.0"?>
 <opencv_storage><cascade>
@@ -70,7 +70,7 @@ def test_both_formats_are_the_same_cascade(tmp_path, scene):
 
 
 def test_numbers_are_those_of_the_file(tmp_path):
-    cascade = opencv_xml.read_opencv_cascade(write(tmp_path, NEW))
+    cascade = window_sum.read_opencv_cascade(write(tmp_path, NEW))
     assert cascade.shape == (1, 12, 10)
     assert cascade.skips
     np.testing.assert_array_equal(cascade.roots, [0, 1, 3])

@@ -108,10 +108,10 @@ def test_scales_maximise_the_density_of_coordinates():
     mixture = pose_mixtures.PoseMixture(np.log(weights), poses, 0.0 * poses, doubt)
     scale, score = mixture.learn_scale(truth, growth=8.0)
     np.testing.assert_allclose(scale, [0.1, 0.5], rtol=0.35)
-    answer = mixture.to_distribution(scale, 8.0, (2,))
+    answer = mixture.list_poses(scale, 8.0, (2,)).to_distribution()
     np.testing.assert_allclose(answer.logpdf(truth).mean(), score, atol=0.01)
     for factor, growth in ((0.8, 8.0), (1.25, 8.0), (1.0, 2.0)):
-        other = mixture.to_distribution(scale * factor, growth, (2,))
+        other = mixture.list_poses(scale * factor, growth, (2,)).to_distribution()
         assert other.logpdf(truth).mean() < answer.logpdf(truth).mean()
 
 

@@ -8,8 +8,8 @@ import posterity
 from posterity import vision
 from posterity.vision import SurfaceLayout, segments
 from posterity.vision.label_maps import LabelledPictures
-from posterity.vision.segments import features, lines, planes, segmentations, segmented_image
-from posterity.vision.segments.segmentations import SegmentSums
+from posterity.vision.segments import features, planes, segmented_image
+from posterity.vision.segments.features import SegmentSums
 from posterity.vision.segments.segmented_image import HeldOutImage, scale_labels
 
 KINDS = (("felzenszwalb", 60), ("slic", 40))
@@ -140,7 +140,7 @@ def test_sharpness_is_learned_from_images_and_not_from_pixels():
 
 def test_features_have_names_and_do_not_change_with_the_numbers_of_segments(streets):
     shown = planes.compute_planes(streets.images[0])
-    labels = segmentations.segment_image(streets.images[0], "slic", 30)
+    labels = segmented_image.segment_image(streets.images[0], "slic", 30)
     described = features.describe_segments(shown, labels)
     assert described.shape == (labels.max() + 1, len(segments.FEATURE_NAMES))
     assert np.isfinite(described).all()
@@ -188,7 +188,7 @@ def test_lines_that_meet_tell_the_horizon():
         ((10, 5), (38, 80)),
         ((5, 155), (35, 120)),
     ]
-    found = lines.find_lines(draw_lines((120, 160), ends))
+    found = planes.find_lines(draw_lines((120, 160), ends))
     assert abs(found.horizon - 0.4) < 0.06
     assert found.horizon_std < 0.15
     crossing = found.find_crossings()
@@ -196,7 +196,7 @@ def test_lines_that_meet_tell_the_horizon():
 
 
 def test_level_and_vertical_lines_are_known():
-    found = lines.find_lines(draw_lines((90, 90), [((20, 10), (20, 80)), ((30, 50), (85, 50))]))
+    found = planes.find_lines(draw_lines((90, 90), [((20, 10), (20, 80)), ((30, 50), (85, 50))]))
     assert found.is_level.sum() >= 1
     assert found.is_vertical.sum() >= 1
     assert (found.is_level | found.is_vertical).all()
@@ -211,7 +211,7 @@ def test_level_and_vertical_lines_are_known():
 
 def test_flat_images_have_neither_lines_nor_trouble(model):
     flat = np.full((40, 50, 3), 128, dtype=np.uint8)
-    assert len(lines.find_lines(np.zeros((30, 30), dtype=np.float32)).length) == 0
+    assert len(planes.find_lines(np.zeros((30, 30), dtype=np.float32)).length) == 0
     assert model.predict_proba(flat).shape == (40, 50, 3)
     assert model.predict_proba(flat[:1, :1]).shape == (1, 1, 3)
 

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 import posterity
 from posterity import RelevanceVectorRegressor, vision
-from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking import appearance, channels
 from posterity.vision.tracking.channels import WindowFrame
 
 SIDE, N = 24, 34
@@ -174,11 +174,11 @@ def test_background_covariance_is_that_of_windows():
     rng = np.random.default_rng(4)
     grid = rng.normal(size=(40, 50, 2)).astype(np.float32)
     grid[:, 1:] += 0.7 * grid[:, :-1]
-    lags = verifier._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
+    lags = appearance._average_lags([grid], grid.mean(axis=(0, 1)), (2, 3))
     z = grid - grid.mean(axis=(0, 1))
     direct = np.mean(z[:-1, :-2, :, None] * z[1:, 2:, None, :], axis=(0, 1)) * (39 * 48) / 2000
     np.testing.assert_allclose(lags[2, 4], direct, atol=1e-5)
-    covariance = verifier._arrange_windows(lags, (2, 3))
+    covariance = appearance._arrange_windows(lags, (2, 3))
     np.testing.assert_allclose(covariance[0:2, 10:12], direct, atol=1e-5)
     assert np.linalg.eigvalsh(covariance).min() > 0
 
@@ -187,7 +187,7 @@ def test_correlation_scores_equal_those_of_windows(scene):
     frames = scene[0]
     size = np.array([SIDE, SIDE], dtype=float)
     frame, pose = WindowFrame.around(size), np.array([20.0, 38.0, 0.0])
-    judge = verifier.Verifier.start(frame, frames[0], pose)
+    judge = appearance.Verifier.start(frame, frames[0], pose)
     pyramid = frame.build_pyramid(frames[0], pose)
     region = frame.compute_region(pyramid, pose, (2, 2))
     grid = judge._score_region(pyramid, pose, (2, 2))
@@ -200,13 +200,15 @@ def test_experts_undo_displacements(scene):
     frames = scene[0]
     frame, pose = WindowFrame.around(np.array([SIDE, SIDE], float)), np.array([20.0, 38.0, 0.0])
     pyramid, rng = frame.build_pyramid(frames[0], pose), np.random.default_rng(5)
-    expert = experts.DisplacementExpert(posterity.BayesianLinearRegression(), experts.REACHES[1])
-    expert.learn(experts.make_rows(frame, [pyramid], pose, expert.reach, 80, rng), 3)
+    expert = appearance.DisplacementExpert(
+        posterity.BayesianLinearRegression(), appearance.REACHES[1]
+    )
+    expert.learn(appearance.make_rows(frame, [pyramid], pose, expert.reach, 80, rng), 3)
     shift = np.array([0.05, -0.04, 0.04])
-    moved = experts.displace_pose(frame, pose, -shift, shift[2])
-    back = experts.displace_pose(frame, moved, shift)
+    moved = appearance.displace_pose(frame, pose, -shift, shift[2])
+    back = appearance.displace_pose(frame, moved, shift)
     np.testing.assert_allclose(back, pose)
-    predicted = expert.predict(experts.pool_cells(frame.compute(pyramid, moved)))
+    predicted = expert.predict(appearance.pool_cells(frame.compute(pyramid, moved)))
     np.testing.assert_allclose(predicted, shift, atol=0.015)
 
 

@@ -19,7 +19,7 @@ from posterity.vision.label_maps import choose_colors, read_label_map, write_lab
 from posterity.vision.masks import read_mask
 from posterity.vision.models import load_packaged
 from posterity.vision.patches import Gabor, PatchClassifier
-from posterity.vision.pose_modes import PoseModes
+from posterity.vision.pose_mixtures import PoseModes
 from posterity.vision.random_field import RandomField
 from posterity.vision.silhouette_pose import SilhouettePose
 from posterity.vision.silhouettes import ShapeContexts

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,20 @@ from sklearn.base import BaseEstimator
 
 from posterity import distributions
 from posterity.arrays import Array
+from posterity.vision.label_maps import LabelledPictures
+from posterity.vision.pose_mixtures import PoseModes
 
 Map: TypeAlias = NDArray[np.float32]
 Names: TypeAlias = Mapping[int, str] | Sequence[str] | None
+
+
+class CodedPixels(NamedTuple):
+    """Pixels that answer tests with codes of their thresholds."""
+
+    pixels: Any
+
+    def __len__(self) -> int:
+        return len(self.pixels)
 
 
 class PixelClassifier(BaseEstimator, ABC):
@@ -70,6 +81,67 @@ class PixelClassifier(BaseEstimator, ABC):
     def _label_image(self, image: Any) -> NDArray[Any]:
         best = np.argmax(self._predict_image(image), axis=-1)  # first: says that it is not fitted
         return np.asarray(self.classes_[best])
+
+
+class SceneClassifier(PixelClassifier):
+    """Classifier of the pixels of images in colour, which learns from images and their labels."""
+
+    def fit(
+        self,
+        X: Iterable[Any],
+        y: Iterable[Any],
+        *,
+        void: ArrayLike = -1,
+        groups: ArrayLike | None = None,
+        names: Names = None,
+    ) -> Self:
+        """Learn from images whose pixels are labelled.
+
+        Parameters
+        ----------
+        X : sequence of arrays (H, W) or (H, W, 3), or of paths
+            Images, at least two. They may be read several times; paths, or a sequence that reads
+            its items when asked for them, do not hold all images in memory.
+        y : sequence of arrays (H, W), or of paths
+            A label for each pixel: whole numbers.
+        void : int or sequence of int, default=-1
+            Labels of pixels that are left out.
+        groups : array of shape (N,), optional
+            Images to keep together, such as those of one scene. None: each image by itself.
+        names : mapping of int to str, or sequence of str, optional
+            Names of labels; a sequence begins with that of label 0. None: their numbers.
+        """
+        self._learn(LabelledPictures.check(X, y, void), groups)
+        self.names_ = name_classes(self.classes_, names)
+        return self
+
+    @abstractmethod
+    def _learn(self, pictures: LabelledPictures, groups: ArrayLike | None) -> None:
+        """Learn from labelled images, and set ``classes_``."""
+
+
+class PoseEstimator(BaseEstimator, ABC):
+    """Model of the poses of people, of whom silhouettes are seen."""
+
+    @abstractmethod
+    def _list_poses(self, X: Any, **frames: Any) -> PoseModes:
+        """Poses of each silhouette whose mixture is the answer."""
+
+    def predict_dist(self, X: Any, **frames: Any) -> distributions.Mixture:
+        """Distribution of each coordinate of the pose, of shape (n, ...).
+
+        Parameters
+        ----------
+        X : array of shape (n, H, W), sequence of masks (H, W), or one mask
+            Silhouettes, as in training.
+        **frames
+            How they belong together, as for ``predict_modes``.
+        """
+        return self._list_poses(X, **frames).to_distribution()
+
+    def predict(self, X: Any, **frames: Any) -> Array:
+        """Mean pose of each silhouette, (n, ...), with the arguments of ``predict_dist``."""
+        return self._list_poses(X, **frames).mean()
 
 
 def map_images(answer: Callable[[Any], Any], X: Any, *, n_axes: tuple[int, ...] = (2, 3)) -> Any:

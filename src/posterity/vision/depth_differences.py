@@ -7,14 +7,15 @@ distances in space, so that a person answers alike from near and far.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import compilation, trees, validation
 from posterity.trees.families.family import Places, Tests
+from posterity.vision import base
 
 FAR = 10_000
 """Depth in millimetres of what is beyond the body or the edge of the image."""
@@ -116,9 +117,7 @@ class DepthPixels:
 
     def take(self, places: NDArray[np.intp]) -> DepthPixels:
         """Some of the pixels of the same images."""
-        return DepthPixels(
-            self.depth, self.images, self.focal_lengths, self.corners, self.pixels[places]
-        )
+        return replace(self, pixels=self.pixels[places])
 
     def unpack(self) -> _Arrays:
         """Return the arrays that compiled code reads."""
@@ -132,15 +131,6 @@ class DepthPixels:
     def positions(self) -> NDArray[np.int32]:
         """Row and column of each pixel in the image before it was cut out, (N, 2)."""
         return self.pixels[:, 1:] + self.corners[self.pixels[:, 0]]
-
-
-class _CodedPixels(NamedTuple):
-    """Pixels that answer with codes."""
-
-    pixels: DepthPixels
-
-    def __len__(self) -> int:
-        return len(self.pixels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +171,9 @@ class DepthDifferences(trees.Family):
                 f"{self.nearest} to {self.reach}."
             )
 
-    def prepare_rows(self, X: Any) -> _CodedPixels:
+    def prepare_rows(self, X: Any) -> base.CodedPixels:
         """Pixels that answer with codes."""
-        return _CodedPixels(X)
+        return base.CodedPixels(X)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> Tests:
         """Pairs of displacements (down, right, down, right), in whole millimetres."""
@@ -196,7 +186,7 @@ class DepthDifferences(trees.Family):
 
     def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> NDArray[Any]:
         """Differences in millimetres, or their codes, (K, m)."""
-        if not isinstance(rows, _CodedPixels):
+        if not isinstance(rows, base.CodedPixels):
             return super().respond(rows, places, tests, which)
         codes = np.empty((tests.shape[1], len(places)), dtype=np.uint8)
         _encode_answers(rows.pixels.unpack(), places, tests, which, _CODE_OF_DIFFERENCE, codes)

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -85,12 +85,7 @@ class Detections:
 
     def take(self, chosen: Any) -> Detections:
         """Some of the boxes: a mask, places, or a slice."""
-        return Detections(
-            self.boxes[chosen],
-            self.probability[chosen],
-            self.activation[chosen],
-            self.support[chosen],
-        )
+        return Detections(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
     def above(self, probability: float) -> Detections:
         """The boxes with at least this probability."""

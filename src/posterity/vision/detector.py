@@ -17,9 +17,10 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision.detections import Detections
 from posterity.vision.integrals import Pixels
-from posterity.vision.windows import grouping, inputs, opencv_xml, pyramid, samples, searching
+from posterity.vision.windows import grouping, inputs, pyramid, samples, window_sum
 from posterity.vision.windows.grouping import Calibration, Groups
-from posterity.vision.windows.samples import Background, Inset, Variations
+from posterity.vision.windows.pyramid import Inset
+from posterity.vision.windows.samples import Background, Variations
 from posterity.vision.windows.training import Round, TrainingOptions, WindowTraining, train_sum
 from posterity.vision.windows.window_sum import WindowSum
 
@@ -178,7 +179,7 @@ class WindowDetector(BaseEstimator):
         **parameters
             Parameters of the detector that concern the search, such as ``scale_factor``.
         """
-        cascade = opencv_xml.read_opencv_cascade(path)
+        cascade = window_sum.read_opencv_cascade(path)
         detector = cls(cascade.shape[1:], **parameters)
         detector.cascade_, detector.calibration_, detector.view_ = cascade, None, None
         detector.rounds_, detector.n_estimators_ = [], len(cascade)
@@ -314,10 +315,10 @@ class WindowDetector(BaseEstimator):
             validation.require_array(self.view_, "view_", np.float64, inputs.SHAPE)
 
     def _search(self, frames: Pixels, min_size: float | None) -> Groups:
-        return searching.find_boxes(
+        return pyramid.find_boxes(
             self.cascade_,
             frames,
-            searching.SearchOptions(
+            pyramid.SearchOptions(
                 self.channels,
                 Inset(*self.inset),
                 validation.check_positive(self.scale_factor, "scale_factor"),

@@ -20,10 +20,9 @@ from posterity.models import ModelCard
 from posterity.vision import images, kalman
 from posterity.vision.integrals import Pixels
 from posterity.vision.kalman import ConstantVelocityFilter, NormalState
-from posterity.vision.tracking import channels, experts, verifier
+from posterity.vision.tracking import appearance, channels
+from posterity.vision.tracking.appearance import Candidate, DisplacementExpert, Verifier
 from posterity.vision.tracking.channels import WindowFrame
-from posterity.vision.tracking.experts import DisplacementExpert
-from posterity.vision.tracking.verifier import Candidate, Verifier
 
 _SEEN, _HIDDEN = np.array([0, 170, 60]), np.array([230, 60, 0])  # colours
 
@@ -227,11 +226,11 @@ class DisplacementTracker(BaseEstimator):
 
     def _start_experts(self, image: Pixels, pose: Array) -> None:
         model = linear.BayesianLinearRegression() if self.regressor is None else self.regressor
-        lit = [image, *(experts.relight_frame(image, self._rng) for _ in range(4))]
+        lit = [image, *(appearance.relight_frame(image, self._rng) for _ in range(4))]
         pyramids = [self.frame_.build_pyramid(one, pose) for one in lit]
-        self.experts_ = [DisplacementExpert(clone(model), reach) for reach in experts.REACHES]
+        self.experts_ = [DisplacementExpert(clone(model), reach) for reach in appearance.REACHES]
         for expert in self.experts_:
-            rows = experts.make_rows(
+            rows = appearance.make_rows(
                 self.frame_, pyramids, pose, expert.reach, self.n_windows, self._rng
             )
             expert.learn(rows, 1 + self.n_keyframes)
@@ -262,7 +261,7 @@ class DisplacementTracker(BaseEstimator):
         pyramid = self.frame_.build_pyramid(image, predicted.position)
         found = self._find_pose(pyramid, predicted)
         self.found_ = found
-        self.probability_ = verifier.update_probability(self.probability_, found.get_features())
+        self.probability_ = appearance.update_probability(self.probability_, found.get_features())
         noise = self.noise_scale_ * np.diag((_MEASURED * side) ** 2)
         corrected = motion.correct(predicted, found.pose, noise)
         if self.probability_ > _SURE:
@@ -318,8 +317,8 @@ class DisplacementTracker(BaseEstimator):
     ) -> Array:
         for expert in chain:
             for _ in range(2):
-                shift = expert.predict(experts.pool_cells(self.frame_.compute(pyramid, pose)))
-                pose = experts.displace_pose(self.frame_, pose, shift)
+                shift = expert.predict(appearance.pool_cells(self.frame_.compute(pyramid, pose)))
+                pose = appearance.displace_pose(self.frame_, pose, shift)
         return pose
 
     def _learn(self, pyramid: tuple[Pixels, ...], pose: Array) -> None:
@@ -328,7 +327,7 @@ class DisplacementTracker(BaseEstimator):
         if self.relearn_every and self.n_frames_ % self.relearn_every == 0:
             expert = self.experts_[self.n_frames_ // self.relearn_every % len(self.experts_)]
             n = self.n_windows // 4
-            rows = experts.make_rows(self.frame_, [pyramid], pose, expert.reach, n, self._rng)
+            rows = appearance.make_rows(self.frame_, [pyramid], pose, expert.reach, n, self._rng)
             expert.learn(rows, 1 + self.n_keyframes)
 
     def _keep_inside(self, shape: tuple[int, ...]) -> None:

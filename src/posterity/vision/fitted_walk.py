@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from posterity import linalg
 from posterity.arrays import Array
 from posterity.latent import gplvm
-from posterity.vision.pose_modes import PoseModes
+from posterity.vision.pose_mixtures import PoseModes
 from posterity.vision.pose_regression import PoseRegression
 
 

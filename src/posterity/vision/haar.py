@@ -195,12 +195,10 @@ class HaarFeatures(family.Family):
         """Raise ValueError unless all rectangles lie within the window."""
         planes, height, width = self._known()
         validation.require_array(tests, "tests", np.int32, (None, 6))
-        validation.require_within(tests[:, 0], "the kinds of features", 0, len(_KINDS))
-        validation.require_within(tests[:, 1], "the planes of features", 0, planes)
-        validation.require_within(tests[:, 2], "the tops of features", 0, height)
-        validation.require_within(tests[:, 3], "the left sides of features", 0, width)
-        validation.require_within(tests[:, 4], "the heights of features", 1, height + 1)
-        validation.require_within(tests[:, 5], "the widths of features", 1, width + 1)
+        names = ("kinds", "planes", "tops", "left sides", "heights", "widths")
+        bounds = (len(_KINDS), planes, height, width, height + 1, width + 1)
+        for k, (name, end) in enumerate(zip(names, bounds, strict=True)):
+            validation.require_within(tests[:, k], f"the {name} of features", int(k > 3), end)
         ends = tests[:, 2:4] + _CELLS[tests[:, 0]] * tests[:, 4:6]
         validation.require(
             bool(np.all(ends <= [height, width])), "a feature reaches beyond its window."

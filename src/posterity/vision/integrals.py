@@ -108,14 +108,10 @@ def _sum_rectangles(image: Pixels, squared: bool, sums: Sums) -> None:
     line = np.zeros(width + 1, dtype=np.int32)
     for y in range(height):
         row, total = image[y], np.int32(0)
-        if squared:
-            for x in range(width):
-                total += np.int32(row[x]) * np.int32(row[x])
-                line[x + 1] += total
-        else:
-            for x in range(width):
-                total += np.int32(row[x])
-                line[x + 1] += total
+        for x in range(width):
+            value = np.int32(row[x])
+            total += value * value if squared else value
+            line[x + 1] += total
         for part in range(stride):
             out = sums[part, y + 1]
             for k in range((width - part) // stride + 1):

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from posterity import compilation, linear, validation
 from posterity.arrays import Array
-from posterity.vision.bodies.kinematics import JOINTS, PARTS, find_joint_parts
+from posterity.vision.bodies.spheres import JOINTS, PARTS, find_joint_parts
 
 _MOST_POINTS = 600  # of one joint
 _MOST_STARTS = 3

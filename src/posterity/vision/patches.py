@@ -44,7 +44,7 @@ def stack_gray_patches(X: Any, size: tuple[int, int] | None = None) -> Pixels:
     if not gray:
         raise ValueError("There are no patches; pass at least one image.")
     if size is not None:
-        gray = [_resize(image, size) for image in gray]
+        gray = [resizing.resize_by_area(image, *size) for image in gray]
     for i, image in enumerate(gray):
         if image.shape != gray[0].shape:
             raise ValueError(
@@ -56,12 +56,6 @@ def stack_gray_patches(X: Any, size: tuple[int, int] | None = None) -> Pixels:
 
 def _are_stacked(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype == np.uint8 and X.ndim == 3 and len(X) > 0
-
-
-def _resize(image: Pixels, size: tuple[int, int]) -> Pixels:
-    if image.shape == size:
-        return image
-    return resizing.resize_by_area(np.ascontiguousarray(image), *size)
 
 
 _BANDWIDTH = 0.56  # standard deviation across the wave, in wavelengths: one octave

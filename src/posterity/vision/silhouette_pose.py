@@ -9,19 +9,24 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, validation
+from posterity import arrays, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
-from posterity.vision import masks
+from posterity.vision import base, masks
 from posterity.vision.masks import measure_occupancy
 from posterity.vision.pose_experts import PoseExperts
-from posterity.vision.pose_mixtures import PoseMixture, measure_bend, measure_speeds
-from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.pose_mixtures import (
+    PoseMixture,
+    PoseModes,
+    check_poses,
+    measure_bend,
+    measure_speeds,
+)
 from posterity.vision.silhouettes import ShapeContexts
 
 _FOLDS = 5
@@ -35,7 +40,7 @@ _MOST_SCORED = 2000  # held-out rows by which choices are made
 
 
 @declare_parameters
-class SilhouettePose(BaseEstimator):
+class SilhouettePose(base.PoseEstimator):
     """Pose of a person from a silhouette, with all poses that it may show.
 
     A silhouette is described by a histogram of shape contexts and a coarse picture. Experts are
@@ -165,8 +170,8 @@ class SilhouettePose(BaseEstimator):
         self.experts_ = self._learn(data, rng)
         return self
 
-    def predict_dist(self, X: Any, *, video: bool = False) -> distributions.Mixture:
-        """Distribution of each coordinate of the pose, of shape (n, ...).
+    def predict_modes(self, X: Any, *, video: bool = False) -> PoseModes:
+        """Different poses that each silhouette may show, and their probabilities.
 
         Parameters
         ----------
@@ -175,17 +180,10 @@ class SilhouettePose(BaseEstimator):
         video : bool, default=False
             Rows are successive frames of one video, and each is judged by all.
         """
-        return self._mix(X, video).to_distribution(
-            self._scale(video), self.growth_, self.target_shape_
-        )
-
-    def predict(self, X: Any, *, video: bool = False) -> Array:
-        """Mean pose of each silhouette, (n, ...)."""
-        return self._mix(X, video).mean().reshape(-1, *self.target_shape_)
-
-    def predict_modes(self, X: Any, *, video: bool = False) -> PoseModes:
-        """Different poses that each silhouette may show, and their probabilities."""
         return self._mix(X, video).find_modes(self._scale(video), self.growth_, self.target_shape_)
+
+    def _list_poses(self, X: Any, *, video: bool = False) -> PoseModes:  # type: ignore[override]
+        return self._mix(X, video).list_poses(self._scale(video), self.growth_, self.target_shape_)
 
     def check_consistency(self) -> None:
         """Check fitted attributes that were read from a file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +15,8 @@ from posterity.constructors import declare_parameters, field
 from posterity.models import ModelCard
 from posterity.vision import base, images
 from posterity.vision.label_maps import LabelledPictures
-from posterity.vision.picture_grids import PictureGrids
-from posterity.vision.segments import segment_rows, segmentations, segmented_image
+from posterity.vision.resizing import PictureGrids
+from posterity.vision.segments import segment_rows, segmented_image
 from posterity.vision.segments.segment_rows import LabelledSegments
 from posterity.vision.segments.segmented_image import (
     HeldOutImage,
@@ -38,7 +38,7 @@ _LEAF_PRECISION = 0.1  # in images, whose segments are correlated: few of them a
 
 
 @declare_parameters
-class SurfaceLayout(base.PixelClassifier):
+class SurfaceLayout(base.SceneClassifier):
     """Classifier of the surfaces of a scene, with a probability for every pixel.
 
     An image is partitioned several times into segments. Boosted trees give each segment a
@@ -127,35 +127,12 @@ class SurfaceLayout(base.PixelClassifier):
     n_jobs: int | None = None
     random_state: Any = None
 
-    def fit(
-        self,
-        X: Iterable[Any],
-        y: Iterable[Any],
-        *,
-        void: ArrayLike = -1,
-        groups: ArrayLike | None = None,
-        names: base.Names = None,
-    ) -> Self:
-        """Learn labels and homogeneity of segments, and how to merge them.
-
-        Parameters
-        ----------
-        X : sequence of arrays (H, W) or (H, W, 3), or of paths
-            Images, at least two.
-        y : sequence of arrays (H, W), or of paths
-            A label for each pixel: whole numbers.
-        void : int or sequence of int, default=-1
-            Labels of pixels that are left out.
-        groups : array of shape (N,), optional
-            Images to keep together, such as those of one place. None: each image by itself.
-        names : mapping of int to str, or sequence of str, optional
-            Names of labels; a sequence begins with that of label 0. None: their numbers.
-        """
-        kinds = segmentations.check_segmentations(self.segmentations)
+    def _learn(self, pictures: LabelledPictures, groups: ArrayLike | None) -> None:
+        """Learn labels and homogeneity of segments, and how to merge them."""
+        kinds = segmented_image.check_segmentations(self.segmentations)
         size = validation.check_count(self.max_size, "max_size", least=16)
-        pictures = LabelledPictures.check(X, y, void)
         found = segment_rows.describe_pictures(pictures, kinds, size, groups, self.n_jobs)
-        return self.fit_segments(found, names)
+        self.fit_segments(found)
 
     def fit_segments(self, found: LabelledSegments, names: base.Names = None) -> Self:
         """Learn from images whose segments are described already, as :meth:`fit` does.
@@ -186,7 +163,7 @@ class SurfaceLayout(base.PixelClassifier):
     def _predict_image(self, image: Any) -> base.Map:
         check_is_fitted(self, "label_model_")
         pixels = images.load_image(image, "color")
-        kinds = segmentations.check_segmentations(self.segmentations)
+        kinds = segmented_image.check_segmentations(self.segmentations)
         described = segmented_image.describe_image(pixels, kinds, self.max_size)
         merged = self.merge_segments(described)
         height, width = pixels.shape[:2]

@@ -13,7 +13,7 @@ from posterity import validation
 from posterity.vision import filters, images, resizing
 from posterity.vision.filters import Planes, Responses
 from posterity.vision.integrals import Pixels
-from posterity.vision.picture_grids import PictureGrids
+from posterity.vision.resizing import PictureGrids
 from posterity.vision.texton_rectangles import TextonPixels
 
 _BATCH = 4096
@@ -167,7 +167,7 @@ class TextonBank:
         n_each = min(_MOST_OF_IMAGE, -(-_SAMPLES // max(n_pictures, 1)))
         samples: list[list[Responses]] = [[] for _ in numbers]
         for picture in pictures:
-            planes = filters.convert_to_lab(reduce_image(picture, max_size))
+            planes = _convert_reduced(picture, max_size)
             for k, n in enumerate(numbers):
                 if n:
                     found = _FILTERS[k](planes, EVERY)
@@ -188,7 +188,7 @@ class TextonBank:
     def describe(self, image: Any) -> DescribedPicture:
         """Cells of an image with its textons, and colours of its samples."""
         picture = images.to_color(image)
-        planes = filters.convert_to_lab(reduce_image(picture, self.max_size))
+        planes = _convert_reduced(picture, self.max_size)
         maps, first = [], 0
         for book, compute in zip(self.books, _FILTERS, strict=True):
             if book is not None:
@@ -212,20 +212,6 @@ class TextonBank:
                 validation.require(fits, f"textons do not have {width} filters.")
 
 
-def reduce_image(image: Pixels, max_size: int) -> Pixels:
-    """The image (H, W, 3) with its longer side at most so many pixels, by averages of areas.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from posterity.vision import texton_bank
-    >>> texton_bank.reduce_image(np.zeros((600, 800, 3), dtype=np.uint8), 320).shape
-    (240, 320, 3)
-    """
-    height, width, _ = image.shape
-    factor = max_size / max(height, width)
-    if factor >= 1.0:
-        return image
-    size = max(round(factor * height), 1), max(round(factor * width), 1)
-    planes = [resizing.resize_by_area(np.ascontiguousarray(image[..., c]), *size) for c in range(3)]
-    return np.stack(planes, axis=-1)
+def _convert_reduced(image: Pixels, max_size: int) -> Planes:
+    """L*, a* and b* of an image (H, W, 3) whose longer side is reduced to so many pixels."""
+    return filters.convert_to_lab(resizing.scale_image(image, min(max_size, max(image.shape[:2]))))

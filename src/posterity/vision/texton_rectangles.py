@@ -9,14 +9,15 @@ answer. So memory does not grow with the number of textons.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import compilation, trees, validation
 from posterity.trees.families.family import Places, Tests
+from posterity.vision import base
 
 FULL = 4095
 """The answer where a texton fills a rectangle, and one after the lowest row or last column."""
@@ -66,7 +67,7 @@ class TextonPixels:
 
     def __getitem__(self, places: NDArray[Any]) -> TextonPixels:
         """Some of the pixels of the same images."""
-        return TextonPixels(self.cells, self.begins, self.grids, self.pixels[places])
+        return replace(self, pixels=self.pixels[places])
 
     @classmethod
     def from_maps(cls, maps: Sequence[NDArray[Any]], n_textons: int, *, side: int) -> TextonPixels:
@@ -113,15 +114,6 @@ class TextonPixels:
         return self.cells, self.begins, self.grids, self.pixels
 
 
-class _CodedPixels(NamedTuple):
-    """Pixels that answer with codes."""
-
-    pixels: TextonPixels
-
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-
 @dataclass(frozen=True, eq=False)
 class TextonRectangles(trees.Family):
     """Tests q[x; t, r]: the share of rectangle r, moved to pixel x, in which texton t is.
@@ -155,9 +147,9 @@ class TextonRectangles(trees.Family):
     n_textons: int = 1
     reach: int = 25
 
-    def prepare_rows(self, X: TextonPixels) -> _CodedPixels:
+    def prepare_rows(self, X: TextonPixels) -> base.CodedPixels:
         """Pixels that answer with codes."""
-        return _CodedPixels(X)
+        return base.CodedPixels(X)
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> Tests:
         """Rectangles of log-uniform sides, anywhere within reach or around the pixel."""
@@ -175,7 +167,7 @@ class TextonRectangles(trees.Family):
 
     def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> NDArray[Any]:
         """Shares in 1 / 4095, or their codes, (K, m)."""
-        coded = isinstance(rows, _CodedPixels)
+        coded = isinstance(rows, base.CodedPixels)
         pixels = rows.pixels if coded else rows
         table = _CODE_OF_ANSWER if coded else _ANSWER_ITSELF
         answers = np.empty((tests.shape[1], len(places)), dtype=np.int16)

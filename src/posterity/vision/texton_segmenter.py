@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,7 @@ _LEAST_P = 1e-7  # of a class at a pixel: single precision knows less than that 
 
 
 @declare_parameters
-class TextonSegmenter(base.PixelClassifier):
+class TextonSegmenter(base.SceneClassifier):
     """Boosted trees that assign each pixel of an image to a class by the textons around it.
 
     Pixels are described by filters and sorted into textons: typical textures, colours and
@@ -161,33 +161,9 @@ class TextonSegmenter(base.PixelClassifier):
     n_jobs: int | None = None
     random_state: Any = None
 
-    def fit(
-        self,
-        X: Iterable[Any],
-        y: Iterable[Any],
-        *,
-        void: ArrayLike = -1,
-        groups: ArrayLike | None = None,
-        names: base.Names = None,
-    ) -> Self:
-        """Learn textons, trees and the random field.
-
-        Parameters
-        ----------
-        X : sequence of arrays (H, W) or (H, W, 3), or of paths
-            Images. They are read several times; paths, or a sequence that reads its items when
-            asked for them, do not hold all images in memory.
-        y : sequence of arrays (H, W), or of paths
-            A label for each pixel: whole numbers.
-        void : int or sequence of int, default=-1
-            Labels of pixels that are left out.
-        groups : array of shape (N,), optional
-            Images to keep together, such as those of one scene. None: each image by itself.
-        names : mapping of int to str, or sequence of str, optional
-            Names of labels; a sequence begins with that of label 0. None: their numbers.
-        """
+    def _learn(self, pictures: LabelledPictures, groups: ArrayLike | None) -> None:
+        """Learn textons, trees and the random field."""
         rng = arrays.generator(self.random_state)
-        pictures = LabelledPictures.check(X, y, void)
         rules, n_folds = self._build_rules(), validation.check_count(self.cv, "cv", least=2)
         most = validation.check_count(self.pixels_per_image, "pixels_per_image")
         folds = pixel_boosting.deal_images(len(pictures), groups, n_folds, rng)
@@ -198,7 +174,6 @@ class TextonSegmenter(base.PixelClassifier):
             weak, rows, rules, self.n_iter_no_change, rng, self.n_jobs
         )
         self.bank_, self.family_, self.classes_ = bank, weak, classes
-        self.names_ = base.name_classes(classes, names)
         self.trees_, self.calibration_ = BoostedTrees.join(found.sums), found.calibration
         self.held_out_score_, self.held_out_log_score_ = found.accuracy, found.score
         self.n_estimators_ = [trees.n_trees for trees in found.sums]
@@ -206,7 +181,6 @@ class TextonSegmenter(base.PixelClassifier):
         if self.smooth:
             fields = self._predict_held_out(pictures, folds, found.sums, rng)
             self.random_field_, *self.smoothing_log_scores_ = learn_random_field(fields, rng)
-        return self
 
     def _predict_image(self, image: Any) -> Map:
         check_is_fitted(self, "trees_")

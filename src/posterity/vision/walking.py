@@ -6,23 +6,23 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, linalg, models, validation
+from posterity import arrays, kernels, linalg, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.latent import gplvm, motion
 from posterity.models import ModelCard
+from posterity.vision import base
 from posterity.vision.fitted_walk import FittedWalk, Gait, LatentView, fit_walk, list_modes
-from posterity.vision.pose_modes import PoseModes, check_poses
+from posterity.vision.pose_mixtures import PoseModes, check_poses
 from posterity.vision.silhouettes import measure_masks
 
 _LEAST_FRAMES = 10
 
 
 @declare_parameters
-class WalkingModel(BaseEstimator):
+class WalkingModel(base.PoseEstimator):
     """Gaussian process latent variable model of poses and silhouettes of people who walk.
 
     Poses and silhouettes of a frame are functions of the same few latent coordinates, which change
@@ -159,17 +159,8 @@ class WalkingModel(BaseEstimator):
         found = self._find(view, seen, times, groups)
         return list_modes(found, *poses.predict(seen[found.row], found.point))
 
-    def predict_dist(
-        self, X: Any, *, groups: ArrayLike | None = None, times: ArrayLike | None = None
-    ) -> distributions.Mixture:
-        """Distribution of each coordinate of the pose, of shape (n, J, 3)."""
-        return self.predict_modes(X, groups=groups, times=times).to_distribution()
-
-    def predict(
-        self, X: Any, *, groups: ArrayLike | None = None, times: ArrayLike | None = None
-    ) -> Array:
-        """Mean pose of each silhouette, (n, J, 3)."""
-        return self.predict_modes(X, groups=groups, times=times).mean()
+    def _list_poses(self, X: Any, **frames: Any) -> PoseModes:
+        return self.predict_modes(X, **frames)
 
     def complete(
         self,

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from posterity import vision
 from posterity.cli import app
-from posterity.vision.commands.demo import Demonstration, people, run
+from posterity.vision.commands.demo import people, run
+from posterity.vision.commands.results import Demonstration
 
 
 def show_dots(folder):

@@ -98,7 +98,7 @@ def test_counts_of_images_add_up_to_the_scores_of_all_pixels():
     p, y = rng.dirichlet(np.ones(3), size=400), rng.integers(3, size=400)
     parts = [slice(0, 100), slice(100, 250), slice(250, 400)]
     counts = [ClassCounts.from_predictions(p[at], y[at]) for at in parts]
-    scores = ClassScores.from_counts(counts, ["a", "b", "c"], "pixels")
+    scores = ClassScores(counts, ["a", "b", "c"], "pixels")
     top, right = p.max(axis=1), p.argmax(axis=1) == y
     gaps = [abs(np.sum((right - top)[np.floor(10 * top) == b])) for b in range(10)]
     assert scores.calibration_error == pytest.approx(np.sum(gaps) / 400)

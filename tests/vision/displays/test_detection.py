@@ -6,7 +6,8 @@ from support import discs
 
 from posterity import vision
 from posterity.vision.windows import scan
-from posterity.vision.windows.samples import Inset, cut_windows
+from posterity.vision.windows.pyramid import Inset
+from posterity.vision.windows.samples import cut_windows
 
 
 @pytest.fixture(scope="module")

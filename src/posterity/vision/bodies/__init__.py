@@ -1,6 +1,6 @@
 """People: recorded motion, bodies of spheres, and pictures of them as a depth camera sees them."""
 
-from posterity.vision.bodies.bvh import Motion, Skeleton, read_bvh
+from posterity.vision.bodies.bvh import Motion, Poses, Skeleton, place_joints, read_bvh
 from posterity.vision.bodies.cameras import Camera, DepthSensor, Viewpoint, render_spheres
 from posterity.vision.bodies.frames import (
     BodyFrame,
@@ -9,8 +9,14 @@ from posterity.vision.bodies.frames import (
     SilhouetteVideo,
     VideoSampler,
 )
-from posterity.vision.bodies.kinematics import BACKGROUND, BONES, JOINTS, PARTS, Poses, place_joints
-from posterity.vision.bodies.spheres import Spheres, build_spheres
+from posterity.vision.bodies.spheres import (
+    BACKGROUND,
+    BONES,
+    JOINTS,
+    PARTS,
+    Spheres,
+    build_spheres,
+)
 
 __all__ = [
     "BACKGROUND",

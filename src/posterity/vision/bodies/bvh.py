@@ -1,4 +1,4 @@
-"""Motion capture files of the Biovision hierarchy (BVH).
+"""Motion capture: files of the Biovision hierarchy (BVH), and where their joints are.
 
 A file describes a skeleton, joint by joint, and then one row of positions and angles per frame.
 Files come from anywhere, so nothing is allocated because a file asks for it: sizes are those of
@@ -131,7 +131,7 @@ class _Lines:
         """The words after those with which the next line must begin."""
         words = self.next_words()
         if tuple(words[: len(beginning)]) != beginning:
-            raise self.error(f"expected {' '.join(beginning)!r}, found {_shorten(words)}")
+            raise self.error(f"expected {' '.join(beginning)!r}, found {_quote_words(words)}")
         return words[len(beginning) :]
 
     def numbers(self, words: list[str], n: int) -> Array:
@@ -141,7 +141,7 @@ class _Lines:
         try:
             values = np.array(words, dtype=np.float64)
         except ValueError:
-            raise self.error(f"expected numbers, found {_shorten(words)}") from None
+            raise self.error(f"expected numbers, found {_quote_words(words)}") from None
         if not np.isfinite(values).all():
             raise self.error("a number is not finite")
         return values
@@ -190,7 +190,7 @@ class _HierarchyReader:
             case _:
                 raise self._lines.error(
                     f"expected OFFSET, CHANNELS, JOINT, End Site or a brace, found "
-                    f"{_shorten(words)}"
+                    f"{_quote_words(words)}"
                 )
 
     def _open_joint(self, words: list[str]) -> None:
@@ -217,10 +217,12 @@ class _HierarchyReader:
         if joint in self._owners:
             raise self._lines.error("the joint has CHANNELS twice")
         if count != str(len(kinds)):
-            raise self._lines.error(f"{_shorten([count])} channels, but {len(kinds)} names")
+            raise self._lines.error(f"{_quote_words([count])} channels, but {len(kinds)} names")
         for kind in kinds:
             if kind not in _CHANNELS or kinds.count(kind) > 1:
-                raise self._lines.error(f"{_shorten([kind])} is not a channel, or is there twice")
+                raise self._lines.error(
+                    f"{_quote_words([kind])} is not a channel, or is there twice"
+                )
         self._owners += [joint] * len(kinds)
         self._kinds += kinds
 
@@ -240,6 +242,109 @@ def _read_frames(lines: _Lines, n_channels: int) -> tuple[Array, float]:
     return np.array(rows), float(frame_time)
 
 
-def _shorten(words: list[str]) -> str:
+def _quote_words(words: list[str]) -> str:
     """Words as an error quotes them."""
     return repr(" ".join(words[:8])[:40])
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Positions of the joints of a skeleton, frame by frame.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (T, J, 3)
+        In units of the skeleton, with y up.
+    rotations : ndarray of shape (T, J, 3, 3)
+        From the axes of each joint to those of the world.
+    """
+
+    positions: Array
+    rotations: Array
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, frames: slice) -> Poses:
+        return Poses(self.positions[frames], self.rotations[frames])
+
+    def mirror(self, skeleton: Skeleton) -> Poses:
+        """The same poses with left and right exchanged."""
+        swap = [skeleton.number_of(_name_other_side(name)) for name in skeleton.names]
+        flip = np.array([-1.0, 1.0, 1.0])
+        return Poses(self.positions[:, swap] * flip, self.rotations[:, swap] * flip[:, None] * flip)
+
+
+def place_joints(motion: Motion) -> Poses:
+    """Place all joints in all frames.
+
+    A joint stands at its offset, and where its channels move it, in the axes of its parent; its
+    channels turn its axes one after the other.
+
+    Parameters
+    ----------
+    motion : Motion
+        A skeleton and its channels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.bodies import bvh
+    >>> arm = bvh.Skeleton(
+    ...     ("elbow", "hand"), np.array([-1, 0], dtype=np.int32), np.eye(3)[:2] * 0.3,
+    ...     np.zeros(1, dtype=np.int32), ("Zrotation",),
+    ... )
+    >>> motion = bvh.Motion(arm, np.array([[0.0], [90.0]]), 0.1)
+    >>> bvh.place_joints(motion).positions[:, 1].round(6)
+    array([[0.3, 0.3, 0. ],
+           [0. , 0. , 0. ]])
+    """
+    skeleton, values = motion.skeleton, motion.values
+    shape = (len(values), len(skeleton.names), 3)
+    positions, rotations = np.empty(shape), np.empty((*shape, 3))
+    for joint, parent in enumerate(skeleton.parents):
+        turn = np.broadcast_to(np.eye(3), (len(values), 3, 3))
+        place = np.broadcast_to(skeleton.offsets[joint], (len(values), 3)).copy()
+        for channel in np.flatnonzero(skeleton.owners == joint):
+            axis, kind = "XYZ".index(skeleton.kinds[channel][0]), skeleton.kinds[channel][1:]
+            if kind == "position":
+                place[:, axis] += values[:, channel]
+            else:
+                turn = turn @ turn_about_axis(np.deg2rad(values[:, channel]), axis)
+        if parent < 0:
+            positions[:, joint], rotations[:, joint] = place, turn
+        else:
+            moved = np.einsum("tij,tj->ti", rotations[:, parent], place)
+            positions[:, joint] = positions[:, parent] + moved
+            rotations[:, joint] = rotations[:, parent] @ turn
+    return Poses(positions, rotations)
+
+
+def turn_about_axis(angles: Array, axis: int) -> Array:
+    """Matrices (..., 3, 3) that turn by angles in radians about the x, y or z axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turn_about_axis(np.array(np.pi / 2), 2).round()
+    array([[ 0., -1.,  0.],
+           [ 1.,  0.,  0.],
+           [ 0.,  0.,  1.]])
+    """
+    turns = np.zeros((*angles.shape, 3, 3))
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    turns[..., axis, axis] = 1.0
+    turns[..., i, i] = turns[..., j, j] = np.cos(angles)
+    turns[..., j, i] = np.sin(angles)
+    turns[..., i, j] = -turns[..., j, i]
+    return turns
+
+
+def _name_other_side(name: str) -> str:
+    """The joint on the other side: "LeftArm" of "RightArm", "LThumb" of "RThumb"."""
+    for side, other in (("Left", "Right"), ("Right", "Left")):
+        if name.startswith(side):
+            return other + name.removeprefix(side)
+        if name.startswith(side[0]) and name[1:2].isupper():
+            return other[0] + name[1:]
+    return name

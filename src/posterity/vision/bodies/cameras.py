@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from posterity import compilation, validation
 from posterity.arrays import Array
-from posterity.vision.bodies.kinematics import BACKGROUND, turn_about_axis
+from posterity.vision.bodies.bvh import turn_about_axis
+from posterity.vision.bodies.spheres import BACKGROUND
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.vision.bodies import kinematics
-from posterity.vision.bodies.bvh import Motion, Skeleton
+from posterity.vision.bodies.bvh import Motion, Poses, Skeleton, place_joints
 from posterity.vision.bodies.cameras import Camera, DepthSensor, Viewpoint, render_spheres
-from posterity.vision.bodies.kinematics import Poses, place_joints
-from posterity.vision.bodies.spheres import Spheres, build_spheres
+from posterity.vision.bodies.spheres import BACKGROUND, JOINTS, Spheres, build_spheres
 
 Range = tuple[float, float]
 
@@ -155,18 +153,18 @@ class FrameSampler:
         depth, labels = render_spheres(look(centres), body.radii[:n], body.parts[:n], self.camera)
         if self.sensor is not None:
             depth = self.sensor.measure(depth, rng)
-            labels[depth == 0.0] = kinematics.BACKGROUND
+            labels[depth == 0.0] = BACKGROUND
         seen = look(joints)
         if self.hidden > 0.0 and rng.random() < self.hidden:
             row = _draw_row(self.camera.find_pixels(seen)[:, 0], rng)
-            depth[row:], labels[row:] = 0.0, kinematics.BACKGROUND
+            depth[row:], labels[row:] = 0.0, BACKGROUND
         pose = look(poses.positions[0] * body.metres)
         return BodyFrame(depth, labels, seen, pose - pose[0], number, frame)
 
 
 def _draw_row(rows: Array, rng: np.random.Generator) -> int:
     """A row between the neck and the lowest joint."""
-    neck = rows[kinematics.JOINTS.index("neck")]
+    neck = rows[JOINTS.index("neck")]
     return max(int(rng.uniform(neck, max(rows.max(), neck))), 0)
 
 
@@ -285,7 +283,7 @@ class VideoSampler:
             middle = own.mean(axis=0)
             seen = view.look_at(spheres, middle, heading)
             _, drawn = render_spheres(seen, radii, labels, self.camera)
-            masks.append(drawn != kinematics.BACKGROUND)
+            masks.append(drawn != BACKGROUND)
             about = view.look_at(np.vstack([own, root]), middle, heading)
             places.append(about[:-1] - about[-1])
         return SilhouetteVideo(np.array(masks), np.array(places))

@@ -1,4 +1,4 @@
-"""A body of spheres around a skeleton.
+"""A body of spheres around a skeleton, its 16 joints and 31 parts.
 
 Every sphere has its centre at a weighted sum of joints, and an offset in the axes of one joint, so
 that a body is placed in all frames of a motion by two products.
@@ -7,15 +7,66 @@ that a body is placed in all frames of a motion by two products.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.vision.bodies.bvh import Skeleton
-from posterity.vision.bodies.kinematics import JOINTS, PARTS, Poses
+from posterity.vision.bodies.bvh import Poses, Skeleton
+
+BACKGROUND = 255
+"""The label of pixels that show no body."""
+
+_SIDES = ("left", "right")
+_PAIRED_TWICE = ("head", "torso", "arm", "leg")  # an upper and a lower part on each side
+_PAIRED = ("shoulder", "elbow", "wrist", "hand", "knee", "ankle", "foot")
+
+PARTS: tuple[str, ...] = (
+    *(f"{level} {name} {side}" for name in _PAIRED_TWICE for level in ("upper", "lower")
+      for side in _SIDES),
+    *(f"{name} {side}" for name in _PAIRED for side in _SIDES),
+    "neck",
+)  # fmt: skip
+"""Names of the parts, by their label."""
+
+JOINTS: tuple[str, ...] = (
+    "head",
+    "neck",
+    *(f"{name} {side}" for name in _PAIRED for side in _SIDES),
+)
+"""Names of the joints."""
+
+
+def _list_bones() -> tuple[tuple[int, int], ...]:
+    place = JOINTS.index
+    chain = ("neck", *_PAIRED[:4]), ("shoulder", *_PAIRED[4:])
+    bones = [(place("head"), place("neck"))]
+    for side in _SIDES:
+        sided = [[n if n == "neck" else f"{n} {side}" for n in names] for names in chain]
+        bones += [(place(a), place(b)) for names in sided for a, b in pairwise(names)]
+    return tuple(bones)
+
+
+BONES: tuple[tuple[int, int], ...] = _list_bones()
+"""Pairs of joints to connect in drawings; there are no hips, so shoulders and knees are one."""
+
+
+def find_joint_parts() -> list[list[int]]:
+    """The parts that show each joint: the one of its name, and for the head all four.
+
+    Examples
+    --------
+    >>> dict(zip(JOINTS, find_joint_parts()))["head"]
+    [0, 1, 2, 3]
+    """
+    return [
+        [i for i, part in enumerate(PARTS) if part == joint or f" {joint} " in part]
+        for joint in JOINTS
+    ]
+
 
 _STATURE = 1.75  # metres, of the body that the lengths here describe
 _CHAIN = ("UpLeg", "Leg", "Foot")  # and the spine: what stature is measured by
@@ -113,14 +164,13 @@ class Spheres:
         """A body of another height, in metres, and another thickness, relative to this one."""
         share = stature / self.stature
         wider = np.array([girth * share, share, girth * share])
-        return Spheres(
-            self.weights * share,
-            self.anchors,
-            self.offsets * wider,
-            self.radii * (girth * share),
-            self.parts,
-            self.metres * share,
-            stature,
+        return replace(
+            self,
+            weights=self.weights * share,
+            offsets=self.offsets * wider,
+            radii=self.radii * (girth * share),
+            metres=self.metres * share,
+            stature=stature,
         )
 
 

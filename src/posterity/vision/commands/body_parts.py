@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from posterity import displays, files, vision
 from posterity.vision import bodies, depth_images
-from posterity.vision.commands import models, options, pictures, results
-from posterity.vision.commands.app import BodyPartsRequest
+from posterity.vision.commands import results, sources
+from posterity.vision.commands.picture_requests import BodyPartsRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 
 Depth = NDArray[np.float32]
 
@@ -49,17 +49,17 @@ class BodyPartsTask(PictureTask):
 
     def check_request(self) -> None:
         """Refuse a unit without size, an empty range, and outputs that cannot be written."""
-        self.unit = options.parse_unit(self.request.depth_unit)
+        self.unit = parse_unit(self.request.depth_unit)
         near, far = self.request.near, self.request.far
         if near >= far:
             raise typer.BadParameter(f"--near {near:g} must be less than --far {far:g}.")
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the forest, and tell it the angle of the camera."""
         advice = "not a BodyPartForest; fit one in Python and save it with posterity.save."
         path = self.request.model
-        self.model = models.load_model(path, vision.BodyPartForest, "body_parts", advice)
+        self.model = sources.load_model(path, vision.BodyPartForest, "body_parts", advice)
         self.model.set_params(n_jobs=self.n_jobs)
         if self.request.field_of_view is not None:
             self.model.set_params(field_of_view=self.request.field_of_view)
@@ -68,8 +68,8 @@ class BodyPartsTask(PictureTask):
         """Yield depth images."""
         read = functools.partial(vision.read_depth, unit=self.unit, most_pixels=_MOST_PIXELS)
         list_folder = functools.partial(vision.list_images, suffixes=depth_images.SUFFIXES)
-        work = pictures.list_files(self.request.inputs, read, list_folder)
-        return pictures.name_drawings(work, (".png",))
+        work = sources.list_files(self.request.inputs, read, list_folder)
+        return sources.name_drawings(work, (".png",))
 
     def read(self, picture: Picture) -> Depth:
         """Drop readings that are too near or too far; refuse an image without any."""
@@ -223,3 +223,18 @@ def find_frame(depth: Depth) -> dict[str, Any]:
     left, right = max(columns.min() - _MARGIN, 0), min(columns.max() + _MARGIN, width - 1)
     top, bottom = max(rows.min() - _MARGIN, 0), min(rows.max() + _MARGIN, height - 1)
     return {"xlim": (left - 0.5, right + 0.5), "ylim": (bottom + 0.5, top - 0.5)}
+
+
+def parse_unit(text: str | None) -> str | float | None:
+    """Parse a unit of depth: its name, or its size in metres."""
+    if text is None or text in ("mm", "cm", "m"):
+        return text
+    try:
+        size = float(text)
+    except ValueError:
+        size = 0.0
+    if not 0.0 < size < 1000.0:
+        raise typer.BadParameter(
+            f"{text!r} is not a unit of depth; use mm, cm, m, or its size in metres such as 0.0002."
+        )
+    return size

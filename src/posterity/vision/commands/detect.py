@@ -7,11 +7,11 @@ import typer
 
 from posterity import vision
 from posterity.cli import outcome
-from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.app import DetectRequest
+from posterity.vision.commands import results, sources
+from posterity.vision.commands.picture_requests import DetectRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 
 _LEAST_WINDOWS = 3  # of a box without probability, as by OpenCV's default
 
@@ -33,9 +33,9 @@ class DetectTask(PictureTask):
             raise typer.BadParameter("--video takes one folder, one animated file, or -.")
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the detector, and refuse options that it has no use for."""
-        self.detector = models.load_detector(self.request).set_params(n_jobs=self.n_jobs)
+        self.detector = sources.load_detector(self.request).set_params(n_jobs=self.n_jobs)
         self.has_p = self.detector.calibration_ is not None
         if self.detector.channels != "gray" and not self.request.video:
             raise outcome.ModelError(
@@ -52,12 +52,12 @@ class DetectTask(PictureTask):
         request = self.request
         mode = "gray" if request.draw is None else "color"
         if not request.video:
-            work = pictures.list_pictures(request.inputs, mode)
+            work = sources.list_pictures(request.inputs, mode)
         else:
-            work = pictures.list_frames(request.inputs[0], mode)
+            work = sources.list_frames(request.inputs[0], mode)
             if self.detector.channels != "gray":
-                work = pictures.pair_frames(work)
-        return pictures.name_drawings(work) if request.draw is not None else work
+                work = sources.pair_frames(work)
+        return sources.name_drawings(work) if request.draw is not None else work
 
     def work_on(self, picture: Picture, content: Any) -> PictureResult:
         """Search a picture, and draw the boxes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +17,10 @@ from posterity.arrays import Array
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
-from posterity.vision.commands import label_images, reading, scoring
+from posterity.vision.commands import label_images, reading, sources
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader
-from posterity.vision.commands.learn_labels import PixelModel
+from posterity.vision.commands.results import Evaluation
+from posterity.vision.commands.train_classes import PixelModel
 from posterity.vision.commands.training_requests import EvaluateRequest
 
 if TYPE_CHECKING:
@@ -76,47 +78,40 @@ class ClassScores:
 
     Attributes
     ----------
+    parts : sequence of ClassCounts
+        Counts of each image.
     names : sequence of str
         Names of the classes.
     noun : str
         What is classified: "pixels" or "images".
-    confusion : array of shape (C, C), int64
-        Number of pixels of a class (row) that were assigned to a class (column).
-    log_score : float
-        Mean log probability of the known class.
-    bins : array of shape (3, B)
-        As in :class:`ClassCounts`.
-    accuracy_error : float or None
-        Standard error of the accuracy over images, whose pixels go together; None for one image.
-    n_images : int
-        Number of images.
     """
 
+    parts: Sequence[ClassCounts]
     names: Sequence[str]
     noun: str
-    confusion: NDArray[np.int64]
-    log_score: float
-    bins: Array
-    accuracy_error: float | None
-    n_images: int
 
-    @classmethod
-    def from_counts(
-        cls, counts: Sequence[ClassCounts], names: Sequence[str], noun: str
-    ) -> ClassScores:
-        """Add up the counts of images."""
-        confusion = np.sum([one.confusion for one in counts], axis=0)
-        sizes = np.array([one.confusion.sum() for one in counts], dtype=float)
-        right = np.array([np.trace(one.confusion) for one in counts], dtype=float)
-        return cls(
-            names,
-            noun,
-            confusion,
-            sum(one.log_p for one in counts) / float(confusion.sum()),
-            np.sum([one.bins for one in counts], axis=0),
-            find_ratio_error(right, sizes) if len(counts) > 1 else None,
-            len(counts),
-        )
+    @functools.cached_property
+    def confusion(self) -> NDArray[np.int64]:
+        """Number of pixels of a class (row) that were assigned to a class (column)."""
+        return np.asarray(np.sum([one.confusion for one in self.parts], axis=0))
+
+    @functools.cached_property
+    def bins(self) -> Array:
+        """As in :class:`ClassCounts`, without empty bins."""
+        total = np.sum([one.bins for one in self.parts], axis=0)
+        return np.asarray(total[:, total[0] > 0])
+
+    @property
+    def log_score(self) -> float:
+        """Mean log probability of the known class."""
+        return sum(one.log_p for one in self.parts) / float(self.confusion.sum())
+
+    @property
+    def accuracy_error(self) -> float | None:
+        """Standard error of the accuracy over images, whose pixels go together; None for one."""
+        sizes = np.array([one.confusion.sum() for one in self.parts], dtype=float)
+        right = np.array([np.trace(one.confusion) for one in self.parts], dtype=float)
+        return find_ratio_error(right, sizes) if len(self.parts) > 1 else None
 
     @property
     def accuracy(self) -> float:
@@ -138,15 +133,15 @@ class ClassScores:
     @property
     def calibration_error(self) -> float:
         """Expected calibration error of the most probable class, in ten equal bins."""
-        counts, confidence, right = self.bins[:, self.bins[0] > 0]
+        counts, confidence, right = self.bins
         return ProbabilityBins(confidence / counts, right / counts, counts).error
 
     def describe(self) -> dict[str, Any]:
         """Return all scores as JSON types."""
         columns, rows = self.tabulate()
-        filled = self.bins[:, self.bins[0] > 0]
+        counts, confidence, right = self.bins
         told = {
-            "n_images": self.n_images,
+            "n_images": len(self.parts),
             f"n_{self.noun}": int(self.confusion.sum()),
             "accuracy": self.accuracy,
             "accuracy_error": self.accuracy_error,
@@ -157,9 +152,9 @@ class ClassScores:
             "classes": [dict(zip(columns, row, strict=True)) for row in rows],
             "confusion": self.confusion.tolist(),
             "reliability": {
-                "predicted": (filled[1] / filled[0]).tolist(),
-                "observed": (filled[2] / filled[0]).tolist(),
-                "counts": filled[0].tolist(),
+                "predicted": (confidence / counts).tolist(),
+                "observed": (right / counts).tolist(),
+                "counts": counts.tolist(),
             },
         }
         converted: dict[str, Any] = to_json_types(told)
@@ -178,7 +173,7 @@ class ClassScores:
     def draw(self, figure: Figure) -> None:
         """Draw the reliability of the most probable class, and the accuracy of each class."""
         left, right = figure.subplots(1, 2)
-        counts, confidence, hits = self.bins[:, self.bins[0] > 0]
+        counts, confidence, hits = self.bins
         p = confidence / counts  # no band: pixels of an image are not independent
         event = "the most probable class"
         reliability = displays.ReliabilityDisplay(p, hits / counts, p, p, counts, event=event)
@@ -211,9 +206,18 @@ def _divide(part: int, whole: int) -> float | None:
 _OF_DETECTORS = ("boxes", "opencv", "label", "min_size", "prior")
 
 
-def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
-    """Score a segmenter or a surface layout on images whose pixels are box_images."""
-    scoring.check_options(request, ("images", "labels"), _OF_DETECTORS, noun)
+def score_segmenter(request: EvaluateRequest, printer: OutputPrinter) -> Evaluation:
+    """Score a segmenter on images whose pixels are labelled."""
+    return _score_pixels(request, "segmenter")
+
+
+def score_surfaces(request: EvaluateRequest, printer: OutputPrinter) -> Evaluation:
+    """Score a surface layout on images whose pixels are labelled."""
+    return _score_pixels(request, "surface layout")
+
+
+def _score_pixels(request: EvaluateRequest, noun: str) -> Evaluation:
+    request.check_options(noun, needed=("images", "labels"), refused=_OF_DETECTORS)
     model: PixelModel = persistence.load(str(request.model))
     model.set_params(n_jobs=1)
     known = label_images.find_class_list(request.classes, str(request.labels))
@@ -228,20 +232,21 @@ def score_pixels(request: EvaluateRequest, printer: OutputPrinter, noun: str) ->
             return None
         return ClassCounts.from_predictions(model.predict_proba(image)[labels != VOID], y)
 
-    counts, failed = scoring.compare_all(
-        request, compare, places, "Labelling", lambda one: one.image
+    work, n_jobs = reading.ImageReading(), sources.count_jobs(request.jobs)
+    counts = list(
+        work.read_all(compare, places, "Labelling", n_jobs=n_jobs, name=lambda one: one.image)
     )
     if not counts:
         raise tables.TableError(
             f"No image of {request.images} has labels in {request.labels} to score."
         )
-    scores = ClassScores.from_counts(counts, model.names_, "pixels")
-    _report(request, scores, failed, printer)
+    return _report(request, ClassScores(counts, model.names_, "pixels"), work.n_failed)
 
 
-def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -> None:
+def score_patches(request: EvaluateRequest, printer: OutputPrinter) -> Evaluation:
     """Score a classifier of patches on a folder with one subfolder for each class."""
-    scoring.check_options(request, ("images",), (*_OF_DETECTORS, "labels", "classes"), noun)
+    refused = (*_OF_DETECTORS, "labels", "classes")
+    request.check_options("patch classifier", needed=("images",), refused=refused)
     model: vision.PatchClassifier = persistence.load(str(request.model))
     found = reading.read_patches(str(request.images), model.size)
     names = [str(name) for name in model.classes_]
@@ -254,8 +259,7 @@ def score_patches(request: EvaluateRequest, printer: OutputPrinter, noun: str) -
     p = model.predict_proba(np.stack(found.patches))
     y = np.array([names.index(label) for label in found.labels])
     counts = [ClassCounts.from_predictions(p[k : k + 1], y[k : k + 1]) for k in range(len(y))]
-    scores = ClassScores.from_counts(counts, names, "images")
-    _report(request, scores, found.work.n_failed, printer)
+    return _report(request, ClassScores(counts, names, "images"), found.work.n_failed)
 
 
 def _find_columns(
@@ -285,10 +289,8 @@ def _compare_names(
             )
 
 
-def _report(
-    request: EvaluateRequest, scores: ClassScores, failed: int, printer: OutputPrinter
-) -> None:
-    """Write the scores and print them."""
+def _report(request: EvaluateRequest, scores: ClassScores, failed: int) -> Evaluation:
+    """Return the scores as they are written and printed."""
     inputs = {
         "model": request.model,
         "images": request.images,
@@ -297,16 +299,14 @@ def _report(
     }
     answer = {**inputs, **scores.describe()}
     columns, rows = scores.tabulate()
-    scoring.write_scores(request, answer, (columns, rows), scores.draw)
     shown = [
         (name, f"{n:,}", *(_format_share(share) for share in shares)) for name, n, *shares in rows
     ]
     title = f"{answer[f'n_{scores.noun}']:,} {scores.noun}" + (
-        f" of {scores.n_images:,} images" if scores.noun != "images" else ""
+        f" of {len(scores.parts):,} images" if scores.noun != "images" else ""
     )
-    printer.table(title, [column.replace("_", " ") for column in columns], shown)
-    printer.say(*_describe_scores(scores))
-    scoring.conclude(request, printer, answer)
+    table = title, [column.replace("_", " ") for column in columns], shown
+    return Evaluation(answer, (columns, rows), scores.draw, table, _describe_scores(scores))
 
 
 def _format_share(share: float | None) -> str:
@@ -314,15 +314,13 @@ def _format_share(share: float | None) -> str:
     return "-" if share is None else f"{100.0 * share:.1f} %"
 
 
-def _describe_scores(scores: ClassScores) -> Iterator[str]:
-    """Yield the scores of all classes as sentences."""
+def _describe_scores(scores: ClassScores) -> tuple[str, ...]:
+    """Return the scores of all classes as sentences."""
     doubt = "" if scores.accuracy_error is None else f" +- {100.0 * scores.accuracy_error:.1f}"
-    yield (
+    return (
         f"Accuracy {100.0 * scores.accuracy:.1f}{doubt} %, mean over classes "
-        f"{100.0 * scores.class_accuracy:.1f} %."
-    )
-    yield (
+        f"{100.0 * scores.class_accuracy:.1f} %.",
         f"Log score {scores.log_score:.3f}; by class frequencies alone "
-        f"{scores.baseline_log_score:.3f}."
+        f"{scores.baseline_log_score:.3f}.",
+        f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}.",
     )
-    yield f"Expected calibration error of the probabilities: {scores.calibration_error:.3f}."

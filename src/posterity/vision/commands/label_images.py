@@ -170,8 +170,6 @@ class LabelledImages:
 
     Attributes
     ----------
-    names : list of str
-        Paths of the images.
     images : list of arrays of uint8
         Red, green and blue.
     labels : list of arrays of int32
@@ -183,15 +181,13 @@ class LabelledImages:
     """
 
     classes: ClassList
-    names: list[str] = field(default_factory=list)
     images: list[Pixels] = field(default_factory=list)
     labels: list[NDArray[np.int32]] = field(default_factory=list)
     n_failed: int = 0
     n_bytes: int = 0
 
-    def add(self, name: str, image: Pixels, labels: NDArray[np.int32]) -> None:
+    def add(self, image: Pixels, labels: NDArray[np.int32]) -> None:
         """Take up an image; refuse more of them than memory has room for."""
-        self.names.append(name)
         self.images.append(image)
         self.labels.append(labels)
         self.n_bytes += image.nbytes + labels.nbytes
@@ -270,9 +266,9 @@ def read_labelled_images(
     reader = LabelReader.from_classes(known, void)
     found, work = LabelledImages(known), reading.ImageReading()
     places = pair_places(folder, label_folder)
-    for place, image, labels in work.read_all(reader.read, places, "Reading images"):
+    for _, image, labels in work.read_all(reader.read, places, "Reading images"):
         if (labels != VOID).any():
-            found.add(str(place.image), image, labels)
+            found.add(image, labels)
     found.n_failed = work.n_failed
     if not found.images:
         raise tables.TableError(

@@ -20,9 +20,9 @@ import typer
 from posterity import progress, vision
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.pictures import Picture
+from posterity.vision.commands import results, sources
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,7 +36,7 @@ class PictureFile:
 
     option: str
     written: str  # beginning of the sentence that names the file
-    suffixes: tuple[str, ...] = pictures.SUFFIXES
+    suffixes: tuple[str, ...] = sources.SUFFIXES
     why: str = "several images are drawn"
 
     def check(self, place: str, inputs: tuple[str, ...], *, is_single: bool, force: bool) -> None:
@@ -127,7 +127,7 @@ class PictureTask(ABC):
     @property
     def n_threads(self) -> int:
         """Number of pictures that are worked on at once."""
-        return models.count_jobs(getattr(self.request, "jobs", 1))
+        return sources.count_jobs(getattr(self.request, "jobs", 1))
 
     @property
     def n_jobs(self) -> int:
@@ -143,14 +143,14 @@ class PictureTask(ABC):
     def check_request(self) -> None:
         """Refuse files and folders that cannot be written, before any work."""
         request = self.request
-        inputs = tuple(name for name in request.inputs if name != pictures.STREAM)
+        inputs = tuple(name for name in request.inputs if name != sources.STREAM)
         results.check_out(self.out, force=request.force, inputs=inputs)
         for made in self.made:
             if (place := getattr(request, made.option)) is not None:
                 made.check(place, inputs, is_single=request.is_single, force=request.force)
 
     @abstractmethod
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model."""
 
     @abstractmethod
@@ -187,7 +187,7 @@ class PictureTask(ABC):
         if place is None:
             return None
         single = self.request.is_single
-        return pictures.find_place(place, picture, is_single=single, suffix=suffix)
+        return sources.find_place(place, picture, is_single=single, suffix=suffix)
 
     def count(self, result: PictureResult) -> dict[str, Any]:
         """Return what the result of a picture that was read adds to the totals."""
@@ -250,8 +250,8 @@ def _describe_fault(picture: Picture, error: Exception) -> PictureResult:
 def run_task(task: PictureTask, printer: OutputPrinter) -> None:
     """Work on all pictures, write and print what is found, and end with exit code 3 on failures."""
     task.check_request()
-    models.require_pillow()
-    task.open()
+    sources.require_pillow()
+    task.prepare_model()
     tally = Tally()
     keeps_all = task.keeps_all or printer.machine
     with results.open_writer(task.out, task.kind) as writer, outcome.collect_warnings() as warned:

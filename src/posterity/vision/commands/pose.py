@@ -12,11 +12,11 @@ from posterity import displays, vision
 from posterity.arrays import Array
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
-from posterity.vision.commands import models, pictures, results
-from posterity.vision.commands.app import PoseRequest
+from posterity.vision.commands import results, sources
+from posterity.vision.commands.picture_requests import PoseRequest
 from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 from posterity.vision.masks import Mask
 
 JOINTS = Kind(
@@ -51,10 +51,10 @@ class PoseTask(PictureTask):
         self.batch_size = None if is_video else 1
         super().check_request()
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model, and refuse one of other joints."""
         advice = "not a SilhouettePose; fit one in Python and save it with posterity.save."
-        self.model = models.load_model(self.request.model, vision.SilhouettePose, "pose", advice)
+        self.model = sources.load_model(self.request.model, vision.SilhouettePose, "pose", advice)
         if self.model.contexts_ is None or self.model.target_shape_ != (len(bodies.JOINTS), 3):
             raise typer.BadParameter(
                 "The model must have learned the 16 joints of posterity.vision.bodies from masks."
@@ -63,8 +63,8 @@ class PoseTask(PictureTask):
     def list_pictures(self) -> Iterator[Picture]:
         """Yield masks of figures."""
         read = functools.partial(masks.read_figure, most_pixels=_MOST_PIXELS)
-        work = pictures.list_files(self.request.inputs, read, vision.list_images)
-        return pictures.name_drawings(work, (".png",))
+        work = sources.list_files(self.request.inputs, read, vision.list_images)
+        return sources.name_drawings(work, (".png",))
 
     def work(self, batch: Sequence[tuple[Picture, Mask]]) -> Iterator[PictureResult]:
         """Find the poses of masks that were read together."""

@@ -4,18 +4,20 @@ Folders of patches and scenes, folders of one class each, and images with known 
 """
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import typer
 
 from posterity import progress, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
 from posterity.vision import patches, resizing
-from posterity.vision.commands import results
+from posterity.vision.commands import picture_tasks, results
 from posterity.vision.integrals import Pixels
 
 T = TypeVar("T")
@@ -28,16 +30,50 @@ class ImageReading:
 
     n_failed: int = 0
 
-    def read_all(self, read: Callable[[T], R], items: Iterable[T], description: str) -> Iterator[R]:
-        """Yield what can be read; report and count what cannot."""
-        for item in progress.track(items, description=description, unit="images", size=lambda _: 1):
+    def read_all(
+        self,
+        read: Callable[[T], R | None],
+        items: Iterable[T],
+        description: str,
+        *,
+        n_jobs: int = 1,
+        name: Callable[[T], object] = str,
+    ) -> Iterator[R]:
+        """Yield what can be read, in order; report and count what cannot.
+
+        Parameters
+        ----------
+        read : callable
+            Returns what is read of an image, or None for one that does not count; raises
+            ImageError for one that cannot be read.
+        items : iterable
+            Images.
+        description : str
+            What is done, for the progress bar.
+        n_jobs : int, default=1
+            Number of threads.
+        name : callable, default=str
+            Returns the name of an image.
+        """
+
+        def attempt(item: T) -> tuple[R | None, str]:
             try:
-                image = read(item)
+                return read(item), ""
             except vision.ImageError as error:
+                return None, str(error)
+            except MemoryError:
+                return None, f"{name(item)} is too large for the memory."
+
+        every = list(items)
+        work = picture_tasks.map_in_order(attempt, every, n_jobs)
+        for found, error in progress.track(
+            work, description=description, total=len(every), unit="images", size=lambda _: 1
+        ):
+            if error:
                 self.n_failed += 1
-                outcome.print_error(results.make_printable(str(error)))
-            else:
-                yield image
+                outcome.print_error(results.make_printable(error))
+            elif found is not None:
+                yield found
 
 
 def report_left_out(n_failed: int) -> None:
@@ -176,7 +212,7 @@ def read_folders(patches: str, scenes: str, size: tuple[int, int]) -> TrainingIm
         found.patches.append(image[None])
         found.groups.append(k)
     if len({patch.shape for patch in found.patches}) > 1:
-        found.patches = [_resize(patch, size) for patch in found.patches]
+        found.patches = [resizing.resize_planes(patch, *size) for patch in found.patches]
     read_scenes(scenes, found)
     return found
 
@@ -193,8 +229,6 @@ def read_labelled(
     """Cut patches out of images with known boxes; the images are scenes too."""
     found = TrainingImages()
     for k, image in enumerate(found.reading.read_all(reader.read, known, "Reading images")):
-        if image is None:
-            continue
         frames = stack_frames(image.frames)
         for box in image.boxes:
             found.patches.append(cut_patch(frames, box, size))
@@ -233,13 +267,7 @@ def cut_patch(frames: Any, box: Array, size: tuple[int, int]) -> Any:
     top, left = round((y0 + y1 - height) / 2.0), round((x0 + x1 - width) / 2.0)
     lines = np.clip(np.arange(top, top + max(1, round(height))), 0, frames.shape[1] - 1)
     columns = np.clip(np.arange(left, left + max(1, round(width))), 0, frames.shape[2] - 1)
-    return _resize(frames[:, lines[:, None], columns], size)
-
-
-def _resize(frames: Any, size: tuple[int, int]) -> Any:
-    return np.stack(
-        [resizing.resize_by_area(np.ascontiguousarray(frame), *size) for frame in frames]
-    )
+    return resizing.resize_planes(frames[:, lines[:, None], columns], *size)
 
 
 def _list_folder(folder: str) -> list[Path]:
@@ -247,3 +275,11 @@ def _list_folder(folder: str) -> list[Path]:
     if not paths:
         raise tables.TableError(f"{folder} is not a folder with images.")
     return paths
+
+
+def parse_window(text: str) -> tuple[int, int]:
+    """Parse a height and a width such as 24x24."""
+    match = re.fullmatch(r"(\d{1,4})\s*[x,]\s*(\d{1,4})", text.strip().lower())
+    if not match:
+        raise typer.BadParameter(f"{text!r} is not a height and a width; use, for example, 24x24.")
+    return int(match[1]), int(match[2])

@@ -1,4 +1,4 @@
-"""Write what is found picture by picture: JSON or CSV, to a file or to standard output."""
+"""Write what is found picture by picture, scores, figures, and what the demo shows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
@@ -18,6 +18,7 @@ from posterity import files
 from posterity.cli import outputs
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STDOUT = "-"
@@ -61,6 +62,32 @@ class PictureResult:
             return {"image": self.name, "error": self.error}
         own = {kind.key: self.list_found()} if kind.key else {}
         return {"image": self.name, **self.about, **own}
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of a model on labelled images.
+
+    Attributes
+    ----------
+    answer : dict
+        All scores, as JSON types.
+    sheet : (columns, rows)
+        What a CSV file shows.
+    draw : callable
+        Draws the scores on a figure.
+    table : (title, columns, rows)
+        What is printed for people, the first ``n_words`` columns as text.
+    sentences : sequence of str
+        What is printed after the table.
+    """
+
+    answer: dict[str, Any]
+    sheet: tuple[Sequence[str], Iterable[Sequence[Any]]]
+    draw: Callable[[Figure], None]
+    table: tuple[str, Sequence[str], Iterable[Sequence[str]]]
+    sentences: Sequence[str]
+    n_words: int = 1
 
 
 class ResultWriter(Protocol):
@@ -173,3 +200,38 @@ def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:
     """Write a figure in the format that the name of the file says."""
     with files.replace_atomically(path) as file:
         figure.savefig(file, format=Path(path).suffix.lower().removeprefix("."), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """A figure of a system at work, and what to try next.
+
+    Attributes
+    ----------
+    name : str
+        Short name, in letters and hyphens; the picture is saved under it.
+    title : str
+        What is found, as a heading.
+    sentence : str
+        What the system has learned from, and what it was asked.
+    figure : matplotlib Figure
+        Made without pyplot, which would keep it.
+    caption : str
+        What the figure shows, with the numbers that were measured.
+    command : tuple of str
+        Words of a command that works on the files left in the folder; empty if there is none.
+    """
+
+    name: str
+    title: str
+    sentence: str
+    figure: Figure
+    caption: str
+    command: tuple[str, ...] = ()
+
+
+def hide_axes(axes: Iterable[Axes]) -> None:
+    """Leave only the pictures of axes, without ticks and frames."""
+    for ax in axes:
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)

@@ -1,6 +1,7 @@
 """``posterity vision track``: follow an object through frames from a box in the first one."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,11 +13,11 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import options, picture_tasks, pictures, results
-from posterity.vision.commands.app import TrackRequest
+from posterity.vision.commands import picture_tasks, results, sources
+from posterity.vision.commands.picture_requests import TrackRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally
-from posterity.vision.commands.pictures import Picture
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
 from posterity.vision.integrals import Pixels
 
 Drawer: TypeAlias = Callable[[str, Any, vision.TrackedBox], None]
@@ -42,9 +43,9 @@ class TrackTask(PictureTask):
     def check_request(self) -> None:
         """Refuse a box without area, and outputs that cannot be written."""
         request = self.request
-        self.box = options.parse_box(request.box)
+        self.box = parse_box(request.box)
         draw, force = request.draw, request.force
-        inputs = () if request.source == pictures.STREAM else (request.source,)
+        inputs = () if request.source == sources.STREAM else (request.source,)
         results.check_out(request.out, force=force, inputs=inputs)
         if draw is None:
             return
@@ -57,14 +58,14 @@ class TrackTask(PictureTask):
                 draw, force=force, inputs=inputs, why="one frame per file", option="--draw"
             )
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Begin with a tracker that knows nothing."""
         self.tracker = vision.DisplacementTracker()
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield the frames."""
         mode = "gray" if self.request.draw is None else "color"
-        return pictures.list_frames(self.request.source, mode)
+        return sources.list_frames(self.request.source, mode)
 
     def find_all(self) -> Iterator[PictureResult]:
         """Yield the box of each frame, and draw it."""
@@ -170,7 +171,7 @@ def open_drawer(draw: str | None) -> Iterator[Drawer]:
 
 
 def _write_frame(place: Path, drawn: Pixels) -> None:
-    if place.suffix.lower() not in pictures.SUFFIXES:
+    if place.suffix.lower() not in sources.SUFFIXES:
         place = place.with_name(f"{place.name}.png")
     place.parent.mkdir(parents=True, exist_ok=True)
     vision.write_image(place, drawn)
@@ -200,3 +201,24 @@ class _Animation:
             self._frames[0].save(
                 file, format="GIF", save_all=True, append_images=self._frames[1:], duration=40
             )
+
+
+def parse_box(text: str) -> tuple[float, float, float, float]:
+    """Parse left, top, width and height such as 120,80,64,64, and return the corners.
+
+    Examples
+    --------
+    >>> from posterity.vision.commands import track
+    >>> parse_box("120,80,64,48")
+    (120.0, 80.0, 184.0, 128.0)
+    """
+    try:
+        x, y, width, height = (float(part) for part in text.split(","))
+    except ValueError:
+        x = y = width = height = math.nan
+    if not (math.isfinite(x + y) and 0.0 < width < math.inf and 0.0 < height < math.inf):
+        raise typer.BadParameter(
+            f"--box {text!r} is not left, top, width and height in pixels; use, for example, "
+            "--box 120,80,64,64."
+        )
+    return x, y, x + width, y + height

@@ -9,7 +9,7 @@ from posterity import persistence, tables, vision
 from posterity.cli import amounts, outcome, outputs
 from posterity.cli.outcome import ModelError
 from posterity.cli.voice import OutputPrinter
-from posterity.vision.commands import models, options, reading
+from posterity.vision.commands import reading, sources
 from posterity.vision.commands.reading import TrainingImages
 from posterity.vision.commands.training_requests import TrainDetectorRequest
 
@@ -19,7 +19,7 @@ _MAY_DIFFER = ("n_estimators", "n_jobs", "warm_start", "prior")  # when a traini
 def run(request: TrainDetectorRequest, printer: OutputPrinter) -> None:
     """Read the images, learn, and save the detector."""
     _check_inputs(request)
-    models.require_pillow()
+    sources.require_pillow()
     _check_outputs(request)
     detector = _start(request, printer)
     images = _read_images(request, detector)
@@ -28,7 +28,7 @@ def run(request: TrainDetectorRequest, printer: OutputPrinter) -> None:
     # The number of threads and how it was trained are not part of the detector.
     detector.set_params(warm_start=False, n_jobs=None)
     persistence.save(detector, request.out)
-    _find_checkpoint(request).unlink(missing_ok=True)
+    request.unfinished.unlink(missing_ok=True)
     _conclude(request, detector, images, printer)
 
 
@@ -42,25 +42,17 @@ def _check_inputs(request: TrainDetectorRequest) -> None:
         raise typer.BadParameter("two frames are only known with --boxes, not with --patches.")
 
 
-def _find_checkpoint(request: TrainDetectorRequest) -> Path:
-    """Return the file of the unfinished detector."""
-    if request.checkpoint is not None:
-        return Path(request.checkpoint)
-    out = Path(request.out)
-    return out.with_name(f"{out.stem}.checkpoint{out.suffix}")
-
-
 def _build_detector(request: TrainDetectorRequest) -> vision.WindowDetector:
     return vision.WindowDetector(
-        options.parse_window(request.window),
-        inset=options.parse_inset(request.inset),
+        reading.parse_window(request.window),
+        inset=parse_inset(request.inset),
         channels=request.channels,
         n_estimators=request.trees,
         max_features=request.features,
         n_patches=request.variations,
         n_background=request.background,
         mirror=request.mirror,
-        n_jobs=models.count_jobs(request.jobs),
+        n_jobs=sources.count_jobs(request.jobs),
         random_state=request.seed,
     )
 
@@ -69,10 +61,10 @@ def _check_outputs(request: TrainDetectorRequest) -> None:
     given = (request.patches, request.scenes, request.boxes)
     inputs = tuple(path for path in given if path is not None)
     outputs.check_output_file(request.out, force=request.force, inputs=inputs)
-    outputs.check_output_file(str(_find_checkpoint(request)), force=request.force, inputs=inputs)
-    if request.resume and not _find_checkpoint(request).exists():
+    outputs.check_output_file(str(request.unfinished), force=request.force, inputs=inputs)
+    if request.resume and not request.unfinished.exists():
         raise typer.BadParameter(
-            f"there is no checkpoint {str(_find_checkpoint(request))!r}; train without --resume."
+            f"there is no checkpoint {str(request.unfinished)!r}; train without --resume."
         )
 
 
@@ -81,7 +73,7 @@ def _start(request: TrainDetectorRequest, printer: OutputPrinter) -> vision.Wind
     new = _build_detector(request)
     if not request.resume:
         return new
-    place = _find_checkpoint(request)
+    place = request.unfinished
     unfinished = persistence.load(place)
     if not isinstance(unfinished, vision.WindowDetector):
         raise ModelError(f"{str(place)!r} is not the checkpoint of a detector.")
@@ -119,7 +111,7 @@ def _fit(
     """Learn, and save the detector after each round."""
 
     def keep(unfinished: vision.WindowDetector) -> None:
-        persistence.save(unfinished, _find_checkpoint(request))
+        persistence.save(unfinished, request.unfinished)
         last = unfinished.rounds_[-1]
         printer.say(
             f"{last.n_trees:,} trees: log loss {last.log_loss:.4f}, {last.n_background:,} windows "
@@ -140,8 +132,8 @@ def _fit(
                 on_round=keep,
             )
     except KeyboardInterrupt:
-        if _find_checkpoint(request).exists():
-            outcome.print_error(f"Go on with --resume from {_find_checkpoint(request)}.")
+        if request.unfinished.exists():
+            outcome.print_error(f"Go on with --resume from {request.unfinished}.")
         raise
     except ValueError as error:
         raise ModelError(f"The detector cannot be trained: {error}") from None
@@ -173,3 +165,20 @@ def _conclude(
         }
     )
     reading.report_left_out(images.reading.n_failed)
+
+
+def parse_inset(text: str) -> tuple[float, float, float, float]:
+    """Parse the four fractions of a patch around the window: top, left, bottom, right."""
+    try:
+        parts = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        parts = ()
+    if len(parts) == 1:
+        parts *= 4
+    if len(parts) != 4 or not all(0.0 <= part < 0.5 for part in parts):
+        raise typer.BadParameter(
+            f"{text!r} is not a fraction below 0.5, or four of them for top, left, bottom, right, "
+            "such as 0.1,0.1,0.1,0.1."
+        )
+    top, left, bottom, right = parts
+    return top, left, bottom, right

@@ -1,18 +1,19 @@
 """Declare the subcommands of ``posterity vision`` that train models, score them and show them."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import typer
 
 from posterity.cli.command import register_request
-from posterity.cli.options import Force, Request, Seed
-from posterity.vision.commands import options
-from posterity.vision.commands.app import app
+from posterity.cli.options import Force, Request, Seed, in_files
+from posterity.vision.commands import picture_requests as options
 
 _TRAIN, _TRY = "Train on your data", "Try and score"
 
 
-@register_request(app, "train-detector", panel=_TRAIN)
+@register_request(options.app, "train-detector", panel=_TRAIN)
 class TrainDetectorRequest(Request):
     """Learn a detector from patches and scenes, or from images with known boxes.
 
@@ -61,8 +62,8 @@ class TrainDetectorRequest(Request):
     images: options.Folder = None
     label: options.Label = None
     out: options.ModelOut = "detector.posterity"
-    checkpoint: Annotated[str | None, options.in_files(metavar="FILE")] = None
-    resume: Annotated[bool, options.in_files("--resume")] = False
+    checkpoint: Annotated[str | None, in_files(metavar="FILE")] = None
+    resume: Annotated[bool, in_files("--resume")] = False
     window: Annotated[str, options.in_training(metavar="HxW")] = "24x24"
     inset: Annotated[str, options.in_training(metavar="FRACTIONS")] = "0"
     channels: Annotated[Literal["gray", "motion", "differences"], options.in_training()] = "gray"
@@ -74,6 +75,14 @@ class TrainDetectorRequest(Request):
     jobs: options.Jobs = None
     seed: Seed = 0
     force: Force = False
+
+    @property
+    def unfinished(self) -> Path:
+        """File of the unfinished detector."""
+        if self.checkpoint is not None:
+            return Path(self.checkpoint)
+        out = Path(self.out)
+        return out.with_name(f"{out.stem}.checkpoint{out.suffix}")
 
 
 class LearnRequest(Request):
@@ -91,6 +100,7 @@ class LearnRequest(Request):
 
     noun: ClassVar[str]  # name of the model in sentences
     command: ClassVar[str]  # that uses the model
+    example: ClassVar[tuple[str, ...]] = ("photo.jpg", "--out", "labels.png")  # of its options
     system: ClassVar[str]  # class of the model
     parameters: ClassVar[dict[str, str]]  # of the class, by the options that set them
 
@@ -103,8 +113,13 @@ class LearnRequest(Request):
     seed: Seed = 0
     force: Force = False
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are read."""
+        return self.images, self.labels
 
-@register_request(app, "train-segmenter", work="learn_labels", panel=_TRAIN)
+
+@register_request(options.app, "train-segmenter", work="train_classes", panel=_TRAIN)
 class TrainSegmenterRequest(LearnRequest):
     """Learn to label every pixel of photographs, such as grass, cow and sky.
 
@@ -133,7 +148,7 @@ class TrainSegmenterRequest(LearnRequest):
     smooth: Annotated[bool, options.in_training("--smooth/--no-smooth")] = True
 
 
-@register_request(app, "train-surfaces", work="learn_labels", panel=_TRAIN)
+@register_request(options.app, "train-surfaces", work="train_classes", panel=_TRAIN)
 class TrainSurfacesRequest(LearnRequest):
     """Learn the surfaces of scenes, such as ground, walls and sky, from labelled images."""
 
@@ -144,7 +159,7 @@ class TrainSurfacesRequest(LearnRequest):
     trees: options.Positive = 100
 
 
-@register_request(app, "train-patches", panel=_TRAIN)
+@register_request(options.app, "train-patches", work="train_classes", panel=_TRAIN)
 class TrainPatchesRequest(Request):
     """Learn the classes of small images that show one thing each, from one folder per class.
 
@@ -160,6 +175,8 @@ class TrainPatchesRequest(Request):
         Share of the images of each class that the classifier is first tested on.
     """
 
+    command, example, system = "classify-patches", ("new_image.png",), "PatchClassifier"
+
     folder: Annotated[str, typer.Argument(metavar="FOLDER")]
     out: options.ModelOut = "patches.posterity"
     size: Annotated[str, typer.Option(metavar="HxW")] = "60x60"
@@ -167,8 +184,13 @@ class TrainPatchesRequest(Request):
     seed: Seed = 0
     force: Force = False
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders that are read."""
+        return (self.folder,)
 
-@register_request(app, "evaluate", panel=_TRY)
+
+@register_request(options.app, "evaluate", panel=_TRY)
 class EvaluateRequest(Request):
     """Score a model on images that it was not trained on and whose contents are known.
 
@@ -211,8 +233,20 @@ class EvaluateRequest(Request):
     jobs: options.Jobs = None
     force: Force = False
 
+    def check_options(
+        self, noun: str, *, needed: Sequence[str] = (), refused: Sequence[str] = ()
+    ) -> None:
+        """Ask for options that a kind of model, called ``noun``, needs; refuse those it lacks."""
+        missing = [name for name in needed if getattr(self, name) is None]
+        if missing:
+            raise typer.BadParameter(f"a {noun} needs --{' and --'.join(missing)} to be scored.")
+        for name in refused:
+            if getattr(self, name) is not None:
+                option = name.replace("_", "-")
+                raise typer.BadParameter(f"--{option} has no meaning for a {noun}; leave it out.")
 
-@register_request(app, "demo", panel=_TRY)
+
+@register_request(options.app, "demo", panel=_TRY)
 class DemoRequest(Request):
     """Show all systems on generated data, on one page of pictures.
 

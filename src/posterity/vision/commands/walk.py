@@ -14,8 +14,8 @@ from posterity.arrays import Array
 from posterity.cli import outcome, outputs
 from posterity.cli.voice import OutputPrinter
 from posterity.vision import masks
-from posterity.vision.commands import models, results
-from posterity.vision.commands.app import WalkRequest
+from posterity.vision.commands import results, sources
+from posterity.vision.commands.picture_requests import WalkRequest
 
 _ANIMATIONS, _TABLE = (".svg", ".gif"), ".csv"
 _ADVICE = "not a WalkingModel; fit one in Python and save it with posterity.save."
@@ -42,8 +42,8 @@ def run(request: WalkRequest, printer: OutputPrinter) -> None:
         raise typer.BadParameter(f"--out {request.out!r} must end in .svg, .gif or .csv.")
     outputs.check_output_file(request.out, force=request.force, inputs=tuple(request.mask or ()))
     if suffix == ".gif" or request.mask:
-        models.require_pillow()
-    model = models.load_model(request.model, vision.WalkingModel, "walking", _ADVICE)
+        sources.require_pillow()
+    model = sources.load_model(request.model, vision.WalkingModel, "walking", _ADVICE)
     walk = _infer_walk(request, model) if request.mask else _make_walk(request, model)
     names = vision.datasets.motions()[0].motion.skeleton.names
     if walk.poses.shape[1] != len(names):

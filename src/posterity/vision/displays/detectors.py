@@ -13,7 +13,7 @@ from posterity import arrays, vision
 from posterity.arrays import Array
 from posterity.displays.style import COLORS, axes_or_new
 from posterity.vision.haar import WindowRows
-from posterity.vision.windows import boosting, inputs, samples
+from posterity.vision.windows import boosting, inputs, pyramid, samples
 from posterity.vision.windows.samples import Background
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class RejectionDisplay:
         cascade, channels = estimator.cascade_, estimator.channels
         if cascade.restarts.any() or channels != "gray":
             raise ValueError("Rejection is shown of sums over gray values without stages.")
-        inset = samples.Inset(*estimator.inset)
+        inset = pyramid.Inset(*estimator.inset)
         window = (cascade.shape[1], cascade.shape[2])
         objects = samples.cut_windows(inputs.check_patches(patches, channels), window, inset)
         views = inputs.check_scenes(scenes, channels)

@@ -164,6 +164,9 @@ class LabelMapDisplay:
         p = estimator.predict_proba(image)
         return cls.from_probabilities(p, words, image=seen, colors=colors)
 
+    def _list_colors(self) -> NDArray[np.uint8]:
+        return vision.choose_colors(len(self.names)) if self.colors is None else self.colors
+
     def paint(self, *, opacity: float = 1.0) -> NDArray[np.uint8]:
         """Return the labels as colours over the image, (H, W, 3).
 
@@ -172,7 +175,7 @@ class LabelMapDisplay:
         opacity : float, default=1.0
             Share of the colours of labels; the rest is the image.
         """
-        colors = vision.choose_colors(len(self.names)) if self.colors is None else self.colors
+        colors = self._list_colors()
         if self.image is None:
             below = np.full((*self.labels.shape, 3), _BLANK, dtype=np.uint8)
             opacity = 1.0
@@ -213,7 +216,7 @@ class LabelMapDisplay:
         frequent = np.argsort(-counts, kind="stable")[:max_names]
         listed = sorted(int(label) for label in frequent if counts[label])
         if legend and listed:
-            colors = vision.choose_colors(len(self.names)) if self.colors is None else self.colors
+            colors = self._list_colors()
             patches = [Patch(color=colors[k] / 255.0, label=self.names[k]) for k in listed]
             axes.legend(handles=patches, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return axes

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from posterity.arrays import Array
-from posterity.vision.segments.lines import Lines
 from posterity.vision.segments.planes import (
     CONTEXT_NAMES,
     N_HUES,
     N_SATURATIONS,
     TEXTURE_NAMES,
     ImagePlanes,
+    Lines,
 )
-from posterity.vision.segments.segmentations import Labels, SegmentSums
+
+Labels = NDArray[np.int64]
+"""Number of the segment of each pixel, (H, W), from 0 without gaps."""
 
 PLACE_NAMES = (
     *("row", "column", "distance to the middle column", "spread of rows", "spread of columns"),
@@ -38,6 +40,51 @@ LINE_NAMES = (
 
 _QUANTILES = (0.1, 0.9)
 _NEAR = 0.75  # widths of the image, from its middle to where converging lines meet the horizon
+
+
+class SegmentSums:
+    """Sums over the pixels of each segment of a partition.
+
+    Parameters
+    ----------
+    labels : array of shape (H, W), int64
+        Number of the segment of each pixel, from 0 without gaps.
+
+    Attributes
+    ----------
+    count : array of shape (n,)
+        Number of pixels of each segment.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.segments.features import SegmentSums
+    >>> sums = SegmentSums(np.array([[0, 0, 1]]))
+    >>> mean, std = sums.compute_moments(np.array([[[1.0, 3.0, 5.0]]]))
+    >>> mean.ravel(), std.ravel()
+    (array([2., 5.]), array([1., 0.]))
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        self.count = np.bincount(labels.ravel()).astype(float)
+
+    def compute_moments(self, planes: NDArray[np.floating]) -> tuple[Array, Array]:
+        """Compute means and standard deviations (n, K) of planes (K, H, W)."""
+        mean = self._average_planes(planes)
+        variance = self._average_planes(np.square(planes, dtype=np.float64)) - mean**2
+        return mean, np.sqrt(np.maximum(variance, 0.0))
+
+    def compute_histogram(self, bins: NDArray[np.int64], n_bins: int) -> Array:
+        """Compute the share of the pixels of each segment in each bin, (n, n_bins)."""
+        n = len(self.count)
+        at = self.labels.ravel() * n_bins + bins.ravel()
+        return np.bincount(at, minlength=n * n_bins).reshape(n, n_bins) / self.count[:, None]
+
+    def _average_planes(self, planes: NDArray[np.floating]) -> Array:
+        n, flat = len(self.count), self.labels.ravel()
+        total = [np.bincount(flat, plane.ravel(), n) for plane in planes]
+        return np.column_stack(total) / self.count[:, None]
 
 
 def locate_segments(lines: Lines, sums: SegmentSums) -> Array:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from posterity.arrays import Array
 from posterity.vision.label_maps import LabelledPictures
 from posterity.vision.segments import segmented_image
-from posterity.vision.segments.segmentations import Labels, Segmentation
-from posterity.vision.segments.segmented_image import SegmentedImage
+from posterity.vision.segments.features import Labels
+from posterity.vision.segments.segmented_image import Segmentation, SegmentedImage
 
 _LEAST_SHARE = 0.02  # of a segment: labels of fewer of its pixels are those of its edge
 

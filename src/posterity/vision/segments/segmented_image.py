@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,65 @@ from scipy.special import softmax
 
 from posterity import optimize, validation
 from posterity.arrays import Array
-from posterity.vision import resizing
+from posterity.vision import images, resizing
 from posterity.vision.integrals import Pixels
-from posterity.vision.segments import features, planes, segmentations
-from posterity.vision.segments.segmentations import Labels, Segmentation
+from posterity.vision.segments import features, planes
+from posterity.vision.segments.features import Labels
+
+Segmentation = tuple[str, float]
+"""A kind of partition, "slic" or "felzenszwalb", and its size."""
+
+_KINDS = ("slic", "felzenszwalb")
+_COMPACTNESS = 12.0
+_SMOOTHING = 0.8  # pixels, before Felzenszwalb
+_LEAST_SHARE = 0.6  # least pixels of a segment of Felzenszwalb, in units of its scale
+
+
+def segment_image(image: Pixels, kind: str, size: float) -> Labels:
+    """Partition an image.
+
+    Parameters
+    ----------
+    image : array (H, W, 3) of uint8
+        Red, green and blue.
+    kind : {"slic", "felzenszwalb"}
+        Clusters of colour and place, about equal in size; or trees of a graph of similar pixels,
+        some large and some small.
+    size : float
+        Number of segments of "slic"; scale of "felzenszwalb", larger ones give larger segments.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity.vision.segments import segmented_image
+    >>> image = np.zeros((20, 20, 3), dtype=np.uint8)
+    >>> image[:, 10:] = 255
+    >>> segmented_image.segment_image(image, "felzenszwalb", 50)[0, [0, -1]]
+    array([0, 1])
+    """
+    segmentation = images.import_skimage("segmentation")
+    if kind == "slic":
+        labels = segmentation.slic(
+            image, n_segments=int(size), compactness=_COMPACTNESS, start_label=0
+        )
+    else:
+        labels = segmentation.felzenszwalb(
+            image, scale=size, sigma=_SMOOTHING, min_size=max(int(_LEAST_SHARE * size), 1)
+        )
+    return np.unique(labels, return_inverse=True)[1].reshape(labels.shape)
+
+
+def check_segmentations(kinds: Any) -> tuple[Segmentation, ...]:
+    """Partitions as pairs of a kind and a size; ValueError if one is not."""
+    try:
+        checked = tuple((str(kind), float(size)) for kind, size in kinds)
+    except (TypeError, ValueError):
+        checked = ()
+    if not checked or not all(kind in _KINDS and 1.0 <= size < 1e6 for kind, size in checked):
+        raise ValueError(
+            f"segmentations={kinds!r} must be pairs such as ('slic', 120) or ('felzenszwalb', 100)."
+        )
+    return checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +167,11 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     >>> found.maps.shape, found.features.shape[1] == len(segments.FEATURE_NAMES)
     ((2, 120, 160), True)
     """
-    scaled = scale_image(image, size)
+    scaled = resizing.scale_image(image, size)
     shown = planes.compute_planes(scaled)
     maps, described, n = [], [], 0
     for kind in kinds:
-        labels = segmentations.segment_image(scaled, *kind)
+        labels = segment_image(scaled, *kind)
         maps.append(labels + n)
         described.append(features.describe_segments(shown, labels))
         n += len(described[-1])
@@ -125,29 +180,12 @@ def describe_image(image: Pixels, kinds: Sequence[Segmentation], size: int = 320
     return SegmentedImage(joined, np.concatenate(described).astype(np.float32), sizes)
 
 
-def scale_image(image: Pixels, size: int) -> Pixels:
-    """Scale an image (H, W, 3) to a longest side of ``size`` pixels."""
-    height, width = find_scaled_shape(image.shape, size)
-    if (height, width) == image.shape[:2]:
-        return image
-    larger = max(height, width) > max(image.shape[:2])
-    resize = resizing.resize_linearly if larger else resizing.resize_by_area
-    channels = [resize(np.ascontiguousarray(image[..., c]), height, width) for c in range(3)]
-    return np.stack(channels, axis=-1)
-
-
 def scale_labels(labels: NDArray[np.int64], size: int) -> Labels:
     """Sample labels (H, W) at the middle of each pixel of the scaled image."""
-    height, width = find_scaled_shape(labels.shape, size)
+    height, width = resizing.find_scaled_shape(labels.shape, size)
     rows = ((np.arange(height) + 0.5) * labels.shape[0] / height).astype(np.int64)
     columns = ((np.arange(width) + 0.5) * labels.shape[1] / width).astype(np.int64)
     return labels[rows[:, None], columns]
-
-
-def find_scaled_shape(shape: tuple[int, ...], size: int) -> tuple[int, int]:
-    """Find height and width of an image whose longest side has ``size`` pixels."""
-    factor = size / max(shape[:2])
-    return max(round(shape[0] * factor), 1), max(round(shape[1] * factor), 1)
 
 
 _LEAST_WEIGHT = 1e-3  # of a segment, so that some segment counts everywhere
@@ -196,7 +234,7 @@ class SegmentMerging:
         return merged / np.sum(merged, axis=-1, keepdims=True)
 
     @classmethod
-    def learn(cls, images: Sequence[HeldOutImage], every: int = 4) -> SegmentMerging:
+    def learn(cls, held_out: Sequence[HeldOutImage], every: int = 4) -> SegmentMerging:
         """Learn the sharpness from held-out images.
 
         It maximises the sum of the mean log scores of images under a normal prior around one.
@@ -204,12 +242,12 @@ class SegmentMerging:
 
         Parameters
         ----------
-        images : sequence of HeldOutImage
+        held_out : sequence of HeldOutImage
             Images with probabilities from models that have not seen them.
         every : int, default=4
             Distance between the pixels of a row and of a column that are used.
         """
-        pixels = [_collect_pixels(image, every) for image in images]
+        pixels = [_collect_pixels(image, every) for image in held_out]
         log_p, codes, weights = (np.concatenate(parts) for parts in zip(*pixels, strict=True))
         own = np.take_along_axis(log_p, codes[:, None], axis=1)[:, 0]
 

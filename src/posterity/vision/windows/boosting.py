@@ -18,6 +18,7 @@ from posterity import compilation
 from posterity.arrays import Array
 from posterity.vision import haar
 from posterity.vision.haar import HaarFeatures, WindowRows
+from posterity.vision.integrals import Pixels
 from posterity.vision.windows.window_sum import WindowSum
 
 _CODES = 64  # thresholds of a feature that are tried, evenly spaced
@@ -80,11 +81,12 @@ class BoostedWindows:
     is_object: NDArray[np.bool_]
     activation: Array
 
-    def append(self, rows: WindowRows, is_object: bool, activation: Array) -> None:
-        """Take up further windows of one class."""
-        self.rows = self.rows.append(rows)
-        self.is_object = np.append(self.is_object, np.full(len(rows), is_object))
-        self.activation = np.append(self.activation, activation)
+    def append_background(self, pixels: Pixels) -> None:
+        """Take up further windows (n, P, h, w) without an object."""
+        if len(pixels):
+            self.rows = self.rows.append(WindowRows.from_pixels(pixels))
+            self.is_object = np.append(self.is_object, np.zeros(len(pixels), dtype=np.bool_))
+            self.activation = np.append(self.activation, np.zeros(len(pixels)))
 
     def weights(self) -> Array:
         """Both classes weigh alike, and a window one on average."""
@@ -95,7 +97,7 @@ class BoostedWindows:
         """Add trees, each chosen from features drawn for it alone."""
         found = WindowTrees()
         for first in range(0, n_rounds, rules.rounds_a_block):
-            slopes, _ = self._differentiate()
+            slopes, _ = _differentiate(self.is_object, self.activation, self.weights())
             some = _find_heavy(np.abs(slopes), rules.trimmed)
             part = BoostedWindows(
                 self.features, self.rows.take(some), self.is_object[some], self.activation[some]
@@ -113,15 +115,12 @@ class BoostedWindows:
         signed = np.where(self.is_object, -self.activation, self.activation)
         return float(np.mean(self.weights() * np.logaddexp(0.0, signed)))
 
-    def _differentiate(self) -> tuple[Array, Array]:
-        return _differentiate(self.is_object, self.activation, self.weights())
-
     def _add_tree(
         self, found: WindowTrees, weights: Array, rules: Rules, rng: np.random.Generator
     ) -> None:
         rectangles = haar.find_rectangles(self.features.draw(1, rules.n_tests, rng)[0])
         slopes, curvatures = _differentiate(self.is_object, self.activation, weights)
-        screen = _Screen.open(self.rows, rectangles, rules, rng)
+        screen = _Screen.from_rows(self.rows, rectangles, rules, rng)
         everywhere = np.zeros(len(self.rows), dtype=np.int8)
         (root,) = screen.find_best(slopes, curvatures, everywhere, 1, rules.prior_precision)
         nodes = [root]
@@ -175,7 +174,7 @@ class _Screen:
     blocks: list[slice]
 
     @classmethod
-    def open(
+    def from_rows(
         cls, rows: WindowRows, rectangles: haar.Rectangles, rules: Rules, rng: np.random.Generator
     ) -> _Screen:
         pool = _open_pool(rules.n_jobs)
@@ -190,12 +189,11 @@ class _Screen:
         per = _CODES / (2.0 * _REACH * spread)
         lows += (rng.random(len(rectangles)) / per).astype(np.float32)
         codes = np.empty((len(rectangles), len(rows)), dtype=np.uint8)
-        work = [
-            pool.submit(_encode, rows.sums, rows.scale, rectangles[b], lows[b], per[b], codes[b])
-            for b in blocks
-        ]
-        for job in work:
-            job.result()
+
+        def encode(b: slice) -> None:
+            _encode(rows.sums, rows.scale, rectangles[b], lows[b], per[b], codes[b])
+
+        list(pool.map(encode, blocks))
         return cls(lows, per, codes, pool, blocks)
 
     def find_best(
@@ -203,12 +201,11 @@ class _Screen:
     ) -> list[tuple[int, np.float32]]:
         """Test and threshold of the step that gains most in each group of windows."""
         sums = np.zeros((len(self.codes), n, _CODES, 2))
-        work = [
-            self.pool.submit(_sum_by_code, self.codes[b], slopes, curvatures, groups, sums[b])
-            for b in self.blocks
-        ]
-        for job in work:
-            job.result()
+
+        def add(b: slice) -> None:
+            _sum_by_code(self.codes[b], slopes, curvatures, groups, sums[b])
+
+        list(self.pool.map(add, self.blocks))
         left = np.cumsum(sums, axis=2)[:, :, :-1]
         right = sums.sum(axis=2, keepdims=True) - left
         gains = left[..., 0] ** 2 / (left[..., 1] + precision)

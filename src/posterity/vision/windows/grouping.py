@@ -354,9 +354,8 @@ def _blend(place: Pixels, patch: Pixels) -> None:
         for k in (np.arange(height) + 0.5, np.arange(width) + 0.5)
     )
     opacity = np.minimum(down[:, None], across)
-    for plane, source in zip(place, patch, strict=True):
-        new = resizing.resize_by_area(np.ascontiguousarray(source), height, width)
-        plane[:] = np.rint(opacity * new + (1.0 - opacity) * plane).astype(np.uint8)
+    new = resizing.resize_planes(patch, height, width)
+    place[:] = np.rint(opacity * new + (1.0 - opacity) * place).astype(np.uint8)
 
 
 def _describe(groups: Groups) -> Array:

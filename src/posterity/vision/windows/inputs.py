@@ -169,7 +169,7 @@ def shows_view(image: Pixels, view: ArrayLike) -> bool:
 
 def _describe(image: Pixels) -> Array:
     """Differences of pixels of a small copy from the mean of their neighbours, (blocks, pixels)."""
-    small = resizing.resize_by_area(np.ascontiguousarray(image), _SIDE, _SIDE).astype(np.float64)
+    small = resizing.resize_by_area(image, _SIDE, _SIDE).astype(np.float64)
     wide = np.pad(small, 1, mode="edge")
     around = wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
     n = _SIDE // _BLOCK

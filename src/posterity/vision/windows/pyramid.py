@@ -1,7 +1,8 @@
-"""Images in many sizes, and the planes of which windows are made at each size."""
+"""Images in many sizes, the planes of windows at each size, and boxes that a search finds."""
 
 from __future__ import annotations
 
+import concurrent.futures
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ import numpy as np
 from posterity.arrays import Array
 from posterity.vision import resizing
 from posterity.vision.integrals import Pixels
+from posterity.vision.windows import grouping, scan
+from posterity.vision.windows.grouping import Groups
+from posterity.vision.windows.window_sum import WindowSum
 
 CHANNELS = ("gray", "motion", "differences")
 _SHIFTS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))  # of the later frame, in pixels of a level
@@ -57,7 +61,7 @@ def build_levels(
             return
         while scale / halved >= 2.0 and min(octave.shape[1:]) >= 4:
             octave, halved = np.stack([resizing.halve(frame) for frame in octave]), 2.0 * halved
-        planes = np.stack([resizing.resize_by_area(frame, lines, columns) for frame in octave])
+        planes = resizing.resize_planes(octave, lines, columns)
         yield Level(planes, scale, width / columns, height / lines, stride)
         scale *= factor
 
@@ -111,3 +115,96 @@ def place_boxes(found: Array, level: Level, window: tuple[int, int]) -> Array:
     x, y = found[:, 0] * level.scale_x, found[:, 1] * level.scale_y
     across, down = window[1] * level.scale_x, window[0] * level.scale_y
     return np.column_stack([x, y, x + across, y + down])
+
+
+@dataclass(frozen=True)
+class Inset:
+    """The part of a patch that the window shows, in fractions of its height and width."""
+
+    top: float = 0.0
+    left: float = 0.0
+    bottom: float = 0.0
+    right: float = 0.0
+
+    @property
+    def height(self) -> float:
+        """Height of the window as a fraction of that of the patch."""
+        return 1.0 - self.top - self.bottom
+
+    @property
+    def width(self) -> float:
+        """Width of the window as a fraction of that of the patch."""
+        return 1.0 - self.left - self.right
+
+    def enlarge(self, windows: Array) -> Array:
+        """Boxes of whole patches, from boxes of windows; both (n, 4), x and y of two corners."""
+        x0, y0, x1, y1 = windows.T
+        across, down = (x1 - x0) / self.width, (y1 - y0) / self.height
+        left, top = x0 - self.left * across, y0 - self.top * down
+        return np.column_stack([left, top, left + across, top + down])
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Settings of the search of an image."""
+
+    channels: str
+    inset: Inset
+    factor: float
+    stride: int
+    overlap: float
+    min_size: float | None
+    n_jobs: int
+
+
+def find_boxes(cascade: WindowSum, frames: Pixels, options: SearchOptions) -> Groups:
+    """Boxes of whole objects in an image (F, H, W)."""
+    windows, activation = find_windows(cascade, frames, options)
+    if cascade.skips:
+        return grouping.group_like_opencv(windows, activation)
+    boxes = options.inset.enlarge(windows)
+    return grouping.group_windows(boxes, activation, options.overlap)
+
+
+def find_windows(cascade: WindowSum, frames: Pixels, options: SearchOptions) -> tuple[Array, Array]:
+    """Windows (n, 4) that pass all bounds, and their activations (n,)."""
+    if options.factor <= 1.0:
+        raise ValueError(f"scale_factor={options.factor} must be more than 1.")
+
+    def look(level: Level) -> tuple[Array, Array]:
+        planes = compute_planes(level.frames, options.channels)
+        found, _ = scan.scan_planes(cascade, planes, level.stride)
+        return _place(found, level, cascade, frames.shape), found[:, 2]
+
+    levels = _build_levels(cascade, frames, options)
+    if options.n_jobs == 1:
+        parts = [look(level) for level in levels]
+    else:
+        with concurrent.futures.ThreadPoolExecutor(options.n_jobs) as pool:
+            parts = list(pool.map(look, levels))
+    if not parts:
+        return np.empty((0, 4)), np.empty(0)
+    return np.concatenate([b for b, _ in parts]), np.concatenate([a for _, a in parts])
+
+
+def _build_levels(cascade: WindowSum, frames: Pixels, options: SearchOptions) -> Iterator[Level]:
+    height, width = cascade.shape[1:]
+    least = options.min_size
+    if cascade.skips:
+        for level in build_opencv_levels(frames[0], (height, width), options.factor):
+            if least is None or round(height * level.scale) >= least:
+                yield level
+    else:
+        first = 1.0 if least is None else least * options.inset.height / height
+        yield from build_levels(frames, (height, width), options.factor, first, options.stride)
+
+
+def _place(found: Array, level: Level, cascade: WindowSum, shape: tuple[int, ...]) -> Array:
+    window = (cascade.shape[1], cascade.shape[2])
+    if not cascade.skips:
+        return place_boxes(found, level, window)
+    single = np.float32(level.scale)
+    corners = np.rint(found[:, :2].astype(np.float32) * single)
+    size = np.rint(np.array([window[1], window[0]], dtype=np.float32) * single)
+    last = np.minimum(corners + size, np.array([shape[2], shape[1]], dtype=np.float32))
+    return np.column_stack([corners, last]).astype(np.float64)

@@ -14,6 +14,7 @@ from posterity.arrays import Array
 from posterity.vision import resizing
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import grouping, pyramid, scan
+from posterity.vision.windows.pyramid import Inset
 from posterity.vision.windows.window_sum import WindowSum
 
 _FINEST = 1.6  # pixels of a patch for one of the window: more are averaged before it is turned
@@ -30,33 +31,6 @@ class Variations:
     log_gamma: float = 0.15
     blurred: float = 0.3  # share of patches
     noise: float = 3.0  # gray values, at most
-
-
-@dataclass(frozen=True)
-class Inset:
-    """The part of a patch that the window shows, in fractions of its height and width."""
-
-    top: float = 0.0
-    left: float = 0.0
-    bottom: float = 0.0
-    right: float = 0.0
-
-    @property
-    def height(self) -> float:
-        """Height of the window as a fraction of that of the patch."""
-        return 1.0 - self.top - self.bottom
-
-    @property
-    def width(self) -> float:
-        """Width of the window as a fraction of that of the patch."""
-        return 1.0 - self.left - self.right
-
-    def enlarge(self, windows: Array) -> Array:
-        """Boxes of whole patches, from boxes of windows; both (n, 4), x and y of two corners."""
-        x0, y0, x1, y1 = windows.T
-        across, down = (x1 - x0) / self.width, (y1 - y0) / self.height
-        left, top = x0 - self.left * across, y0 - self.top * down
-        return np.column_stack([left, top, left + across, top + down])
 
 
 def cut_windows(
@@ -88,7 +62,7 @@ def cut_windows(
     -------
     array (n, P, height, width) of uint8
     """
-    patches = _coarsen(patches, size, inset)
+    patches = _coarsen_patches(patches, size, inset)
     chosen = (
         np.arange(len(patches)) if n is None or rng is None else rng.integers(len(patches), size=n)
     )
@@ -110,16 +84,14 @@ def vary_patches(patches: Pixels, variations: Variations, rng: np.random.Generat
     return _change_light(out, variations, rng)
 
 
-def _coarsen(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
+def _coarsen_patches(patches: Pixels, size: tuple[int, int], inset: Inset) -> Pixels:
     """Average pixels of patches that are much finer than windows."""
     height, width = patches.shape[2:]
     finest = _FINEST * size[0] / inset.height, _FINEST * size[1] / inset.width
     if height <= finest[0] and width <= finest[1]:
         return patches
     to = min(height, int(finest[0])), min(width, int(finest[1]))
-    flat = patches.reshape(-1, height, width)
-    small = np.stack([resizing.resize_by_area(plane, *to) for plane in flat])
-    return small.reshape(*patches.shape[:2], *to)
+    return resizing.resize_planes(patches, *to)
 
 
 def _find_maps(
@@ -160,12 +132,11 @@ def _change_light(windows: Pixels, variations: Variations, rng: np.random.Genera
         values = windows[block].astype(np.float32) / 255.0
         soft = values[blurred[block]]
         for axis in (2, 3):
-            edges = [(0, 0)] * 4
-            edges[axis] = (1, 1)
-            wide = np.pad(soft, edges, mode="edge")
-            k = wide.shape[axis]
-            parts = [np.take(wide, np.arange(s, k - 2 + s), axis=axis) for s in range(3)]
-            soft = 0.25 * (parts[0] + 2.0 * parts[1] + parts[2])
+            wide = np.pad(soft, [(0, 0)] * axis + [(1, 1)] + [(0, 0)] * (3 - axis), mode="edge")
+            before, own, after = (
+                np.take(wide, np.arange(k, k + soft.shape[axis]), axis=axis) for k in range(3)
+            )
+            soft = 0.25 * (before + 2.0 * own + after)
         values[blurred[block]] = soft
         values = 255.0 * values ** gamma[block, None, None, None].astype(np.float32)
         values += noise[block, None, None, None] * rng.standard_normal(
@@ -180,14 +151,7 @@ def _warp(patches: Pixels, chosen: NDArray[np.int64], maps: Array, out: Pixels) 
     """Interpolate linearly; beyond the edge of a patch its last pixels go on."""
     height, width = patches.shape[2:]
     for n in range(len(chosen)):
-        y0, yi, yj, x0, xi, xj = (
-            maps[n, 0],
-            maps[n, 1],
-            maps[n, 2],
-            maps[n, 3],
-            maps[n, 4],
-            maps[n, 5],
-        )
+        y0, yi, yj, x0, xi, xj = maps[n]
         for i in range(out.shape[2]):
             for j in range(out.shape[3]):
                 y = min(max(y0 + yi * i + yj * j, 0.0), height - 1.0)

@@ -19,7 +19,8 @@ from posterity.vision.haar import HaarFeatures, WindowRows
 from posterity.vision.integrals import Pixels
 from posterity.vision.windows import boosting, inputs, pyramid, samples
 from posterity.vision.windows.boosting import BoostedWindows, WindowTrees
-from posterity.vision.windows.samples import Background, BackgroundWindows, Inset, Variations
+from posterity.vision.windows.pyramid import Inset
+from posterity.vision.windows.samples import Background, BackgroundWindows, Variations
 from posterity.vision.windows.window_sum import WindowSum
 
 _MARGIN = 1e-4  # sums in another order
@@ -220,27 +221,27 @@ def train_sum(
         Called after each round.
     """
     rng = np.random.default_rng([seed, 0])
-    windows = _start(patches, background, options, start, rng)
+    shape = (pyramid.count_planes(options.channels), *options.window)
+    found = np.empty((0, *shape), dtype=np.uint8) if start is None else start.found
+    boosted = _start(patches, found, background, options, rng)
     held = WindowRows.from_pixels(_cut_objects(held_out, options, _HELD_OUT, rng))
     trees = WindowTrees() if start is None else WindowTrees.from_sum(start.cascade)
     done = start
     remaining = [end for end in list_round_ends(options.n_trees) if end > len(trees)]
     for end in progress.track(remaining, description="training", unit="rounds", size=lambda _: 1):
         rng = np.random.default_rng([seed, end])
-        found, pass_rate = windows.found, 1.0
+        pass_rate = 1.0
         if done is not None:
             new = _search(background, done.cascade, len(trees), options, rng)
             if len(new) < _ENOUGH and len(trees) > _EARLY:
                 break
-            windows.append(new.pixels)
-            found, pass_rate = windows.found, new.pass_rate
-        windows.boosted.activation = boosting.evaluate_trees(trees, windows.boosted.rows)
-        trees.extend(windows.boosted.boost(end - len(trees), options.rules, rng))
+            boosted.append_background(new.pixels)
+            found, pass_rate = np.concatenate([found, new.pixels]), new.pass_rate
+        boosted.activation = boosting.evaluate_trees(trees, boosted.rows)
+        trees.extend(boosted.boost(end - len(trees), options.rules, rng))
         kept = _KEPT_EARLY if end <= _EARLY else options.kept
         bounds = find_bounds(boosting.sum_partially(trees, held), kept)
-        shape = (pyramid.count_planes(options.channels), *options.window)
         cascade = build_sum(trees, shape, 0.0, bounds, options.least_contrast)
-        boosted = windows.boosted
         about = Round(len(trees), int(np.sum(~boosted.is_object)), boosted.log_loss(), pass_rate)
         done = WindowTraining(cascade, [*([] if done is None else done.rounds), about], found)
         if on_round is not None:
@@ -248,21 +249,6 @@ def train_sum(
     if done is None:
         raise ValueError("There are no trees to learn.")
     return done
-
-
-@dataclass(eq=False)
-class _Windows:
-    """Windows to learn from, and those among them that searches have found."""
-
-    boosted: BoostedWindows
-    found: Pixels
-
-    def append(self, pixels: Pixels) -> None:
-        """Take up windows that a search has found."""
-        if len(pixels):
-            rows = WindowRows.from_pixels(pixels)
-            self.boosted.append(rows, False, np.zeros(len(rows)))
-            self.found = np.concatenate([self.found, pixels])
 
 
 def list_round_ends(n_trees: int) -> list[int]:
@@ -283,11 +269,11 @@ def list_round_ends(n_trees: int) -> list[int]:
 
 def _start(
     patches: Pixels,
+    found: Pixels,
     background: Background,
     options: TrainingOptions,
-    start: WindowTraining | None,
     rng: np.random.Generator,
-) -> _Windows:
+) -> BoostedWindows:
     """Varied objects, random windows, and those that were found before."""
     shape = (pyramid.count_planes(options.channels), *options.window)
     features = HaarFeatures(shape, first_plane=int(options.channels == "differences"))
@@ -301,10 +287,8 @@ def _start(
     rows = objects.append(WindowRows.from_pixels(others))
     is_object: NDArray[np.bool_] = np.arange(len(rows)) < len(objects)
     boosted = BoostedWindows(features, rows, is_object, np.zeros(len(rows)))
-    windows = _Windows(boosted, np.empty((0, *shape), dtype=np.uint8))
-    if start is not None:
-        windows.append(start.found)
-    return windows
+    boosted.append_background(found)
+    return boosted
 
 
 def _search(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from posterity import displays, persistence, vision
-from posterity.vision.commands.demo.demonstration import Demonstration
+from posterity.vision.commands.results import Demonstration
 from posterity.vision.integrals import Pixels
 
 _PATCH = 16  # pixels

@@ -10,7 +10,7 @@ from posterity import displays, files, vision
 from posterity.arrays import Array
 from posterity.vision import bodies, images
 from posterity.vision.commands.body_parts import find_frame, shade
-from posterity.vision.commands.demo.demonstration import Demonstration, hide_axes
+from posterity.vision.commands.results import Demonstration, hide_axes
 
 _N_PEOPLE = 3
 

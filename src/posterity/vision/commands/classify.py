@@ -1,6 +1,6 @@
-"""Label the pixels of images with a saved model: ``segment`` and ``surfaces``."""
+"""Classes by a saved model: of pixels (``segment``, ``surfaces``), or of small images."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from posterity import files, vision
 from posterity.arrays import Array
-from posterity.vision import base
-from posterity.vision.commands import label_images, models, pictures, results
-from posterity.vision.commands.app import PixelRequest
-from posterity.vision.commands.picture_tasks import PictureFile, PictureTask
-from posterity.vision.commands.pictures import Picture
+from posterity.cli.voice import OutputPrinter
+from posterity.vision import base, patches
+from posterity.vision.commands import label_images, results, sources
+from posterity.vision.commands.picture_requests import ClassifyPatchesRequest, PixelRequest
+from posterity.vision.commands.picture_tasks import PictureFile, PictureTask, Tally, count_things
 from posterity.vision.commands.results import Kind, PictureResult
+from posterity.vision.commands.sources import Picture
+from posterity.vision.integrals import Pixels
 
 _MOST_COLUMNS = 6  # classes that have a column each
 _MOST_LISTED = 3  # classes of an image that are listed if there are more
@@ -36,7 +38,7 @@ class LabelTask(PictureTask):
     out = None
     request: PixelRequest
 
-    def open(self) -> None:
+    def prepare_model(self) -> None:
         """Load the model; say how to train one if there is none."""
         request = self.request
         kind, train = getattr(vision, request.system), f"posterity vision {request.trained_by}"
@@ -46,7 +48,7 @@ class LabelTask(PictureTask):
                 "--out FILE', and add --model FILE."
             )
         advice = f"not a {request.system}; train one with '{train}'."
-        self.model = models.load_model(request.model, kind, "", advice)
+        self.model = sources.load_model(request.model, kind, "", advice)
         self.model.set_params(n_jobs=self.n_jobs)
         self.colors = self._choose_colors()
         names = self.model.names_
@@ -55,7 +57,7 @@ class LabelTask(PictureTask):
 
     def list_pictures(self) -> Iterator[Picture]:
         """Yield images in colour."""
-        return pictures.list_pictures(self.request.inputs, "color")
+        return sources.list_pictures(self.request.inputs, "color")
 
     def work_on(self, picture: Picture, content: Any) -> PictureResult:
         """Label the pixels of an image, and measure the shares of classes."""
@@ -101,17 +103,14 @@ class LabelTask(PictureTask):
         return [(results.make_printable(result.name), *columns, doubt)]
 
 
-run = LabelTask.run
-
-
 def measure_relative_entropy(p: Array) -> NDArray[np.float32]:
     """Entropy of probabilities (..., C) over the largest it can be: 0 is sure, 1 knows nothing.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.vision.commands import label_pixels
-    >>> label_pixels.measure_relative_entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    >>> from posterity.vision.commands import classify
+    >>> classify.measure_relative_entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([0., 1.], dtype=float32)
     """
     share = base.measure_entropy(p) / np.log2(max(p.shape[-1], 2))
@@ -131,3 +130,67 @@ def _list_common_classes(shares: dict[str, float]) -> str:
     """Return the most common classes of an image in words."""
     common = sorted(shares, key=lambda name: -shares[name])[:_MOST_LISTED]
     return ", ".join(f"{name} {shares[name]:.0%}" for name in common if shares[name])
+
+
+class ClassifyTask(PictureTask):
+    """Classifies small images, many at once."""
+
+    kind = Kind("classes", ("class", "probability"))
+    description, title = "Classifying", "Classes"
+    heads, n_words = ("image", "class", "probability"), 2
+    further = "images; --out classes.csv writes all."
+    batch_size = 64  # which costs less than each by itself
+    request: ClassifyPatchesRequest
+
+    def prepare_model(self) -> None:
+        """Load the classifier."""
+        advice = "not a PatchClassifier; train one with posterity vision train-patches FOLDER."
+        self.model = sources.load_model(self.request.model, vision.PatchClassifier, "", advice)
+
+    def list_pictures(self) -> Iterator[Picture]:
+        """Yield gray images."""
+        return sources.list_pictures(self.request.inputs, "gray")
+
+    def read(self, picture: Picture) -> Pixels:
+        """Read an image at the size of patches."""
+        return patches.stack_gray_patches([picture.load()], self.model.size)[0]
+
+    def work(self, batch: Sequence[tuple[Picture, Pixels]]) -> list[PictureResult]:
+        """Return the probabilities of each picture's classes, the most probable first."""
+        found = self.model.predict_proba(np.stack([pixels for _, pixels in batch]))
+        return [
+            PictureResult(picture.name, self._rank_classes(p))
+            for (picture, _), p in zip(batch, found, strict=True)
+        ]
+
+    def _rank_classes(self, p: Array) -> list[dict[str, Any]]:
+        names, order = self.model.classes_, np.argsort(-p, kind="stable")
+        return [{"class": str(names[k]), "probability": round(float(p[k]), 4)} for k in order]
+
+    def count(self, result: PictureResult) -> dict[str, int]:
+        """Return the most probable class."""
+        return {result.list_found()[0]["class"]: 1}
+
+    def list_rows(self, result: PictureResult) -> list[tuple[str, ...]]:
+        """Return the most probable class of an image."""
+        name = results.make_printable(result.name)
+        best = result.list_found()[:1]
+        return [(name, one["class"], f"{one['probability']:.2f}") for one in best]
+
+    def describe(self, tally: Tally) -> Iterator[str]:
+        """Yield the number of images of each class."""
+        shares = ", ".join(f"{n:,} {name}" for name, n in sorted(tally.totals.items()))
+        images = count_things(tally.n_read, "image", "images")
+        yield f"Classified {images}" + (f": {shares}." if shares else ".")
+
+    def give(self, tally: Tally) -> dict[str, Any]:
+        """Return the number of images of each class."""
+        return {"classes": dict(tally.totals)}
+
+
+_TASKS = {"PatchClassifier": ClassifyTask}
+
+
+def run(request: PixelRequest | ClassifyPatchesRequest, printer: OutputPrinter) -> None:
+    """Classify pixels, or whole images."""
+    _TASKS.get(request.system, LabelTask).run(request, printer)

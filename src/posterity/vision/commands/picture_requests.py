@@ -1,16 +1,68 @@
 """Declare the subcommands of ``posterity vision`` that look at pictures with a model.
 
-Each is a request, whose work is in a module that is imported only when it runs.
+Each is a request, whose work is in a module that is imported only when it runs. Options that
+several commands share come first.
 """
 
-from typing import Annotated, ClassVar
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from posterity.cli import groups
 from posterity.cli.command import register_request
 from posterity.cli.options import Force, Request, Seed, in_files
-from posterity.vision.commands import options
+
+in_training = partial(typer.Option, rich_help_panel="Training")
+in_reading = partial(typer.Option, rich_help_panel="Reading depth")
+
+Folder = Annotated[str | None, typer.Option(metavar="DIR")]
+Model = Annotated[str | None, typer.Option("--model", "-m")]
+Out = Annotated[str | None, in_files("--out", "-o")]
+ModelOut = Annotated[str, in_files("--out", "-o")]
+OutFile = Annotated[str | None, in_files()]
+Metres = Annotated[float, in_reading(min=0.0, metavar="METRES")]
+Video = Annotated[bool, typer.Option("--video")]
+Positive = Annotated[int, in_training(min=1)]
+TenOrMore = Annotated[int, in_training(min=10)]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Number of threads. Default: all cores.")]
+
+_OPENCV_HELP = (
+    "Cascade of OpenCV instead of a model. It has no probabilities: boxes of at least three "
+    "windows are found, as by OpenCV's default."
+)
+_MIN_SIZE_HELP = "Least height of a box. Default: that of the window, as trained."
+_PRIOR_HELP = (
+    "Share of candidate boxes that show an object in your images; changes all probabilities. "
+    "Default: as in the images that the probabilities were learned from."
+)
+_BOXES_HELP = (
+    "Known boxes: a table with the columns image, x, y, w, h and optionally label, or a COCO file "
+    "(.json)."
+)
+_LABELS_HELP = (
+    "Folder of labels: for each image a picture of the same name up to the suffix, whose gray "
+    "values or palette are numbers of classes."
+)
+_CLASSES_HELP = (
+    "Names of the classes, one per line from 0, each with an optional colour such as #3cb44b. "
+    "Default: classes.txt in the folder of labels, or above it, if there is one."
+)
+_VOID_HELP = "Number of pixels that are left out; may be given several times."
+OpenCV = Annotated[str | None, typer.Option(metavar="XML", help=_OPENCV_HELP)]
+MinSize = Annotated[float | None, typer.Option(min=1.0, metavar="PIXELS", help=_MIN_SIZE_HELP)]
+Prior = Annotated[float | None, typer.Option(min=1e-6, max=1.0 - 1e-6, help=_PRIOR_HELP)]
+Boxes = Annotated[str | None, typer.Option(help=_BOXES_HELP)]
+Label = Annotated[
+    str | None, typer.Option(help="Use only boxes with this label. Default: all boxes.")
+]
+_labels = typer.Option(metavar="DIR", help=_LABELS_HELP)
+Labels = Annotated[str, _labels]
+KnownLabels = Annotated[str | None, _labels]
+ClassFile = Annotated[str | None, typer.Option(metavar="FILE", help=_CLASSES_HELP)]
+Void = Annotated[list[int], typer.Option(min=0, help=_VOID_HELP)]
+NO_LABEL: Any = (255,)  # a default that no one can change
 
 app = typer.Typer(
     cls=groups.PlainGroup,
@@ -19,8 +71,19 @@ app = typer.Typer(
 )
 
 
+class PictureRequest(Request):
+    """Pictures to work on, one after the other."""
+
+    inputs: Annotated[list[str], typer.Argument(metavar="FILES...")]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one picture, for which files are written and not folders."""
+        return len(self.inputs) == 1 and not Path(self.inputs[0]).is_dir()
+
+
 @register_request(app, "detect")
-class DetectRequest(options.PictureRequest):
+class DetectRequest(PictureRequest):
     """Find objects in images, in folders of images, or in a sequence of frames.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
@@ -44,15 +107,15 @@ class DetectRequest(options.PictureRequest):
 
     stream = "boxes"
 
-    model: options.Model = None
-    opencv: options.OpenCV = None
-    out: options.Out = None
-    draw: options.OutFile = None
+    model: Model = None
+    opencv: OpenCV = None
+    out: Out = None
+    draw: OutFile = None
     min_probability: Annotated[float | None, typer.Option(min=0.0, max=1.0)] = None
-    min_size: options.MinSize = None
-    prior: options.Prior = None
-    video: options.Video = False
-    jobs: options.Jobs = None
+    min_size: MinSize = None
+    prior: Prior = None
+    video: Video = False
+    jobs: Jobs = None
     force: Force = False
 
     @property
@@ -62,7 +125,7 @@ class DetectRequest(options.PictureRequest):
 
 
 @register_request(app, "body-parts")
-class BodyPartsRequest(options.PictureRequest):
+class BodyPartsRequest(PictureRequest):
     """Find the parts of a body and its joints in depth images of one person.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
@@ -98,23 +161,21 @@ class BodyPartsRequest(options.PictureRequest):
 
     stream = "joints"
 
-    model: options.Model = None
-    out: options.Out = None
-    labels: options.OutFile = None
-    draw: options.OutFile = None
+    model: Model = None
+    out: Out = None
+    labels: OutFile = None
+    draw: OutFile = None
     min_probability: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.5
-    depth_unit: Annotated[str | None, options.in_reading(metavar="UNIT")] = None
-    near: options.Metres = 0.0
-    far: options.Metres = 10.0
-    field_of_view: Annotated[
-        float | None, options.in_reading(min=1.0, max=179.0, metavar="DEGREES")
-    ] = None
-    jobs: options.Jobs = None
+    depth_unit: Annotated[str | None, in_reading(metavar="UNIT")] = None
+    near: Metres = 0.0
+    far: Metres = 10.0
+    field_of_view: Annotated[float | None, in_reading(min=1.0, max=179.0, metavar="DEGREES")] = None
+    jobs: Jobs = None
     force: Force = False
 
 
 @register_request(app, "pose")
-class PoseRequest(options.PictureRequest):
+class PoseRequest(PictureRequest):
     """Find the pose of a person from a silhouette, with all poses that it may show.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
@@ -137,10 +198,10 @@ class PoseRequest(options.PictureRequest):
 
     stream = "joints"
 
-    model: options.Model = None
-    out: options.Out = None
-    draw: options.OutFile = None
-    video: options.Video = False
+    model: Model = None
+    out: Out = None
+    draw: OutFile = None
+    video: Video = False
     force: Force = False
 
 
@@ -170,8 +231,8 @@ class WalkRequest(Request):
     """
 
     mask: Annotated[list[str] | None, typer.Option(metavar="FOLDER")] = None
-    model: options.Model = None
-    out: options.ModelOut = "walk.svg"
+    model: Model = None
+    out: ModelOut = "walk.svg"
     frames: Annotated[int, typer.Option(min=2, max=2000)] = 30
     sample: Annotated[bool, typer.Option("--sample")] = False
     interval: Annotated[float | None, typer.Option(min=0.001, metavar="SECONDS")] = None
@@ -179,7 +240,7 @@ class WalkRequest(Request):
     force: Force = False
 
 
-class PixelRequest(options.PictureRequest):
+class PixelRequest(PictureRequest):
     """Images whose pixels are labelled.
 
     Attributes
@@ -204,16 +265,16 @@ class PixelRequest(options.PictureRequest):
     command: ClassVar[str]
     trained_by: ClassVar[str]
 
-    model: options.Model = None
-    out: options.Out = None
-    entropy: options.OutFile = None
-    probabilities: options.OutFile = None
+    model: Model = None
+    out: Out = None
+    entropy: OutFile = None
+    probabilities: OutFile = None
     classes: Annotated[str | None, typer.Option(metavar="FILE")] = None
-    jobs: options.Jobs = None
+    jobs: Jobs = None
     force: Force = False
 
 
-@register_request(app, "segment", work="label_pixels")
+@register_request(app, "segment", work="classify")
 class SegmentRequest(PixelRequest):
     """Label every pixel of photographs, with a probability for every class.
 
@@ -223,7 +284,7 @@ class SegmentRequest(PixelRequest):
     system, command, trained_by = "TextonSegmenter", "segment", "train-segmenter"
 
 
-@register_request(app, "surfaces", work="label_pixels")
+@register_request(app, "surfaces", work="classify")
 class SurfacesRequest(PixelRequest):
     """Label the surfaces of scenes, with a probability for every pixel.
 
@@ -233,8 +294,8 @@ class SurfacesRequest(PixelRequest):
     system, command, trained_by = "SurfaceLayout", "surfaces", "train-surfaces"
 
 
-@register_request(app, "classify-patches")
-class ClassifyPatchesRequest(options.PictureRequest):
+@register_request(app, "classify-patches", work="classify")
+class ClassifyPatchesRequest(PictureRequest):
     """Classify small images, with a probability for every class.
 
     Files that cannot be read are reported and skipped; the exit code is then 3.
@@ -250,10 +311,11 @@ class ClassifyPatchesRequest(options.PictureRequest):
     """
 
     stream = "classes"
+    system = "PatchClassifier"
 
     model: Annotated[str, typer.Option("--model", "-m", metavar="FILE")]
     out: Annotated[str | None, in_files("--out", "-o", metavar="FILE")] = None
-    jobs: options.Jobs = None
+    jobs: Jobs = None
     force: Force = False
 
 
@@ -280,6 +342,6 @@ class TrackRequest(Request):
 
     source: Annotated[str, typer.Argument(metavar="FRAMES")]
     box: Annotated[str, typer.Option(metavar="X,Y,W,H")]
-    out: options.Out = None
-    draw: options.OutFile = None
+    out: Out = None
+    draw: OutFile = None
     force: Force = False
