@@ -10,17 +10,6 @@ def format_duration(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def round_duration(seconds: float) -> str:
-    """Format an estimated duration, which is known to one digit.
-
-    Examples
-    --------
-    >>> round_duration(43.0), round_duration(400.0)
-    ('40 s', '7 min')
-    """
-    return f"{round(seconds, -1):.0f} s" if seconds < 95.0 else f"{seconds / 60.0:.0f} min"
-
-
 def format_size(n_bytes: int) -> str:
     """Format a number of bytes with the most readable unit."""
     value = float(n_bytes)

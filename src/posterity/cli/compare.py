@@ -1,28 +1,22 @@
 """``posterity compare``: rank models of a table by cross-validation."""
 
 import dataclasses
-import math
 import shlex
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from posterity import comparison, persistence, progress, report, tables
-from posterity.cli import amounts, outputs, scores, table_input
+from posterity import comparison, persistence, report, tables
+from posterity.cli import outputs, scores, table_input
 from posterity.cli.app import CompareRequest
 from posterity.cli.table_input import Table
 from posterity.cli.voice import OutputPrinter
 from posterity.comparison import durations
 from posterity.tables.answers import format_level
 
-_NOTICED = 10.0  # seconds from which a person wants to know before
-_QUIET = 2.0  # seconds between lines of progress at least
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
 
@@ -49,41 +43,14 @@ def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> com
     names = [name.strip() for name in request.models.split(",")] if request.models else None
     chosen = (*table.baselines(request.seed), *table.candidates(names, request.seed))
     if request.dask is None:
-        voice.say(*_announce_time(request, table, [one.name for one in chosen]))
-    bar = progress.is_watched() and request.dask is None  # workers have bars of their own
+        size, folds = len(table.frame), request.folds
+        expected = durations.estimate_duration(table.schema, chosen, size, folds=folds)
+        voice.say(*filter(None, [expected.describe(request.budget, "--budget")]))
+    show = durations.show_fits if request.dask is None else durations.print_lines
     how: dict[str, Any] = {"budget": request.budget, "prefer": request.prefer}
     how["flagging"] = comparison.Flagging(request.positive, request.cost)
-    with progress.make_bar("Comparing") if bar else _print_lines() as tell:
+    with show() as tell:  # workers have bars of their own
         return table.compare_candidates(chosen, request, report=tell, **how)
-
-
-def _announce_time(request: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence that says how long a comparison takes, if a person would notice."""
-    schema, n_rows = table.schema, len(table.frame)
-    sizes = {"n_classes": len(schema.classes), "folds": request.folds}
-    seconds = durations.estimate_seconds(schema.task, names, n_rows, len(schema.inputs), **sizes)
-    if _NOTICED < seconds < (request.budget or math.inf):
-        yield f"This will take about {amounts.round_duration(seconds)}; --budget limits it."
-
-
-@contextmanager
-def _print_lines() -> Iterator[Any]:
-    """Print a line on stderr for a fit that is done, if the last line is some seconds old."""
-    fits: list[str] = []
-    started = printed = time.monotonic()
-
-    def tell(done: int, total: int, name: str) -> None:
-        nonlocal started, printed
-        now = time.monotonic()
-        if fits and now - printed >= _QUIET:
-            line = f"{fits[-1]}, {now - started:.0f} s ({done} of {total} fits done)"
-            print(line, file=sys.stderr, flush=True)
-            printed = now
-        number = sum(fit.startswith(f"{name}: fold") for fit in fits) + 1
-        fits.append(f"{name}: all rows" if done == total - 1 else f"{name}: fold {number}")
-        started = now
-
-    yield tell
 
 
 def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
