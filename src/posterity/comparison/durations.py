@@ -97,13 +97,12 @@ def estimate_duration(
     ]
     if not of_fold:
         return Duration()
-    most = [racing.count_most_folds(one, n_rows / folds, folds) for one in of_fold]
-    raced = [
-        min(racing.count_raced_folds(one, folds), n) for one, n in zip(of_fold, most, strict=True)
-    ]
-    shared = speed * (_BESIDES + _BESIDES_CELL * n_rows * n_columns)
-    shared += sum(one * n for one, n in zip(of_fold, raced, strict=True))
-    ends = [one * (n - m + 1) for one, n, m in zip(of_fold, most, raced, strict=True)]
+    shared, ends = speed * (_BESIDES + _BESIDES_CELL * n_rows * n_columns), []
+    for seconds in of_fold:
+        most = racing.count_most_folds(seconds, n_rows / folds, folds)
+        least = min(racing.count_raced_folds(seconds, folds), most)
+        shared += least * seconds
+        ends.append((most - least + 1) * seconds)  # more of the winner, and its fit to all rows
     longest_fit = max(of_fold) * folds / (folds - 1)
     return Duration(math.sqrt((shared + min(ends)) * (shared + max(ends))), longest_fit)
 
@@ -149,7 +148,7 @@ def round_duration(seconds: float) -> str:
 def time_reference() -> float:
     """Return the seconds of a fixed piece of work, the least of a few times.
 
-    A sort is no part of it: by the vector instructions of a processor it is ten times faster or
+    It does not sort: by the vector instructions of a processor that is ten times faster or
     slower, and fits are not.
     """
     rng = np.random.default_rng(0)
