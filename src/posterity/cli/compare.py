@@ -10,42 +10,46 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity import comparison, persistence, report, tables
-from posterity.cli import outputs, scores, table_input
+from posterity.cli import output, scores, table_input
 from posterity.cli.app import CompareRequest
+from posterity.cli.output import OutputPrinter
 from posterity.cli.table_input import Table
-from posterity.cli.voice import OutputPrinter
 from posterity.comparison import durations
 from posterity.tables.answers import format_level
 
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
 
-def run(request: CompareRequest, voice: OutputPrinter) -> None:
+def run(request: CompareRequest, printer: OutputPrinter) -> None:
     """Read the table, compare models, print the verdict, save the winner and write the report."""
     for path in filter(None, (request.report, request.save, request.predictions)):
-        outputs.check_output_file(path, force=request.force, inputs=(request.data,))
-    with table_input.open_table(request, voice, folds=request.folds) as table:
-        found = _compare(request, table, voice)
-    _print_ranking(found, voice)
+        output.check_output_file(path, force=request.force, inputs=(request.data,))
+    with table_input.open_table(request, printer, folds=request.folds) as table:
+        found = _compare(request, table, printer)
+    _print_ranking(found, printer)
     persistence.save(found.winner, request.save)
     contents = _build_contents(request, table, found)
     report.write(request.report, contents)
-    voice.say("", f"Report written to {request.report}, model saved to {request.save}.")
+    printer.say("", f"Report written to {request.report}, model saved to {request.save}.")
     if request.predictions:
         predictions = _build_predictions(found, table.sample.positions)
         tables.write_batches(request.predictions, iter([predictions]))
-        voice.say(f"Held-out predictions of {found.best.name!r} written to {request.predictions}.")
-    table_input.suggest_prediction(request, voice)
-    voice.give(_build_json(request, table, found) | {"command": contents.command})
+        printer.say(
+            f"Held-out predictions of {found.best.name!r} written to {request.predictions}."
+        )
+    table_input.suggest_prediction(request, printer)
+    printer.give(_build_json(request, table, found) | {"command": contents.command})
 
 
-def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
+def _compare(
+    request: CompareRequest, table: Table, printer: OutputPrinter
+) -> comparison.Comparison:
     names = [name.strip() for name in request.models.split(",")] if request.models else None
     chosen = (*table.baselines(request.seed), *table.candidates(names, request.seed))
     if request.dask is None:
         size, folds = len(table.frame), request.folds
         expected = durations.estimate_duration(table.schema, chosen, size, folds=folds)
-        voice.say(*filter(None, [expected.describe(request.budget, "--budget")]))
+        printer.say(*filter(None, [expected.describe(request.budget, "--budget")]))
     show = durations.show_fits if request.dask is None else durations.print_lines
     how: dict[str, Any] = {"budget": request.budget, "prefer": request.prefer}
     how["flagging"] = comparison.Flagging(request.positive, request.cost)
@@ -53,7 +57,7 @@ def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> com
         return table.compare_candidates(chosen, request, report=tell, **how)
 
 
-def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
+def _print_ranking(found: comparison.Comparison, printer: OutputPrinter) -> None:
     schema = found.schema
     n_inputs, measured = len(schema.inputs), len(found.best.held_out.y)
     part = f", scored on {measured:,} of them" if measured < found.n_rows else ""
@@ -63,16 +67,16 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     )
     stopped = _group_by_reason((one.stopped, one.name) for one in found.results if one.stopped)
     skipped = _group_by_reason((left.why, left.name) for left in found.skipped)
-    scores.print_scores(title, found.results, voice, found.best)
-    voice.say(
+    scores.print_scores(title, found.results, printer, found.best)
+    printer.say(
         *_describe_stack(found),
         *(f"* compared on fewer rows: {names} ({why})." for why, names in stopped),
         *(f"Not scored: {names} ({why})." for why, names in skipped),
     )
-    scores.print_two_classes(found.results, voice, found.best)
-    voice.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
-    voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
-    voice.say(*comparison.describe_importance(found.importance))
+    scores.print_two_classes(found.results, printer, found.best)
+    printer.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
+    printer.say(*(f"Caution: {sentence}" for sentence in found.cautions))
+    printer.say(*comparison.describe_importance(found.importance))
 
 
 def _describe_stack(found: comparison.Comparison) -> Iterator[str]:

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from posterity.cli import groups
+from posterity.cli import command
 from posterity.cli.command import register_request
 from posterity.cli.options import Force, Request, Seed, in_files
 from posterity.vision.commands import options
 
 app = typer.Typer(
-    cls=groups.PlainGroup,
+    cls=command.PlainGroup,
     no_args_is_help=True,
     help="Objects, pixels, bodies and tracks in images, with probabilities.",
 )

@@ -2,7 +2,7 @@
 
 from posterity import persistence
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import evaluate_boxes, evaluate_classes, models, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest
 

@@ -12,7 +12,7 @@ import typer
 from posterity import displays, tables, vision
 from posterity.arrays import Array
 from posterity.cli import outcome
-from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.cli.output import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import models, reading, scoring
 from posterity.vision.commands.training_requests import EvaluateRequest

@@ -6,9 +6,9 @@ from typing import TypeAlias
 import numpy as np
 
 from posterity import persistence, vision
-from posterity.cli import amounts, outcome, outputs
+from posterity.cli import outcome, output
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import label_images, models, reading
 from posterity.vision.commands.label_images import VOID, LabelledImages
 from posterity.vision.commands.training_requests import LearnRequest
@@ -20,7 +20,7 @@ def run(request: LearnRequest, printer: OutputPrinter) -> None:
     """Read images and labels, learn, and save the model."""
     models.require_pillow()
     inputs = (request.images, request.labels)
-    outputs.check_output_file(request.out, force=request.force, inputs=inputs)
+    output.check_output_file(request.out, force=request.force, inputs=inputs)
     model = _build_model(request)
     found = label_images.read_labelled_images(
         request.images, request.labels, classes=request.classes, void=request.void
@@ -72,7 +72,7 @@ def _conclude(
         )
     printer.say(
         f"A {request.noun} of {', '.join(names.values())} is saved to {request.out} "
-        f"({amounts.format_size(n_bytes)})."
+        f"({output.format_size(n_bytes)})."
     )
     printer.next(
         "vision", request.command, "photo.jpg", "--model", request.out, "--out", "labels.png"

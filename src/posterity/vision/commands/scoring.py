@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import typer
 
 from posterity import files, progress, vision
-from posterity.cli import outcome, outputs
-from posterity.cli.voice import OutputPrinter
+from posterity.cli import outcome, output
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import models, picture_tasks, reading, results
 from posterity.vision.commands.training_requests import EvaluateRequest
 
@@ -31,7 +31,7 @@ def check_outputs(request: EvaluateRequest) -> None:
     )
     for path in (request.out, request.draw):
         if path is not None:
-            outputs.check_output_file(path, force=request.force, inputs=inputs)
+            output.check_output_file(path, force=request.force, inputs=inputs)
     if request.out is not None:
         results.find_format(request.out)
     if request.draw is not None and Path(request.draw).suffix.lower() not in _PICTURES:

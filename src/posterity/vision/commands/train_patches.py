@@ -8,9 +8,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from posterity import persistence, vision
-from posterity.cli import amounts, outputs
+from posterity.cli import output
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import models, options, reading
 from posterity.vision.commands.picture_tasks import count_things
 from posterity.vision.commands.training_requests import TrainPatchesRequest
@@ -20,7 +20,7 @@ from posterity.vision.integrals import Pixels
 def run(request: TrainPatchesRequest, printer: OutputPrinter) -> None:
     """Read the images, test on a part of them, learn from all, and save the classifier."""
     models.require_pillow()
-    outputs.check_output_file(request.out, force=request.force, inputs=(request.folder,))
+    output.check_output_file(request.out, force=request.force, inputs=(request.folder,))
     found = reading.read_patches(request.folder, options.parse_window(request.size))
     X, y = np.stack(found.patches), np.array(found.labels)
     names, counts = np.unique(y, return_counts=True)
@@ -40,7 +40,7 @@ def run(request: TrainPatchesRequest, printer: OutputPrinter) -> None:
             f"class frequencies alone {scores['baseline_log_score']:.3f}."
         )
     persistence.save(_build_model(request).fit(X, y), request.out)
-    size = amounts.format_size(Path(request.out).stat().st_size)
+    size = output.format_size(Path(request.out).stat().st_size)
     printer.say(f"Classifier saved to {request.out} ({size}).")
     printer.next("vision", "classify-patches", "new_image.png", "--model", request.out)
     failed = found.work.n_failed
