@@ -121,6 +121,7 @@ def test_a_slow_model_stops_when_its_rows_rank_it_whether_it_leads_or_not(clock,
     assert [results[name].folds for name in models] == [1, 1, 5]
     assert results["best"].stopped == "slow, and ranked by enough rows after 1 of 5 folds."
     assert found.best.name == "best"
+    assert sum(results[name].probability_best for name in models) == 1.0  # on 12 rows of each
     assert fits.count("best") == 2  # and the fit to all rows
     assert len(found.best.held_out.quantiles) == 12
     assert found.importance[0].name == "a"
