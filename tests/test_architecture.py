@@ -53,7 +53,7 @@ FLOORS = (
 FLOOR_OF = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # A household of its own: nothing outside imports it but the lazy line of the command.
 HOUSEHOLD = "vision"
-LAZY = ("cli/groups.py", "posterity.vision.commands")
+LAZY = ("cli/command.py", "posterity.vision.commands")
 PUBLIC_ROOMS = (
     "analysis",
     "comparison",
@@ -88,7 +88,7 @@ EXTENDED_ONCE = {
     "posterity.trees.families.columns.Columns": "forests compile columns that have no levels",
     "posterity.linalg.errors.NotPositiveDefiniteError": "callers catch the general error",
     "posterity.tables.columns.TableError": "callers catch the general error",
-    "posterity.cli.groups.PlainGroup": "the group of commands for images is one, too",
+    "posterity.cli.command.PlainGroup": "the group of commands for images is one, too",
 }
 # Packages whose modules only families know; others ask the package for what it exports.
 ENGINES = ("inference.conjugate", "inference.weights", "process", "sparse", "local")
@@ -346,7 +346,7 @@ BAD = [
     (imports_upwards, "vision/displays/track.py", "from posterity.vision.commands import app"),
     (imports_the_household, "displays/grid.py", "from posterity import vision"),
     (imports_the_household, "cli/fit.py", "import_module('posterity.vision.commands')"),
-    (imports_the_household, "cli/groups.py", "import posterity.vision.detector"),
+    (imports_the_household, "cli/command.py", "import posterity.vision.detector"),
     (imports_past_a_door, "report/x.py", "from posterity.inference.weights.laplace import Fit"),
     (imports_past_a_door, "report/x.py", "from posterity.inference.weights import laplace"),
     (imports_past_a_door, "report/x.py", "import posterity.process.latent.sites"),
@@ -383,7 +383,7 @@ GOOD = [
     (imports_upwards, "vision/displays/track.py", "from posterity import vision"),
     (imports_upwards, "vision/commands/app.py", "from posterity.cli import options"),
     (imports_the_household, "vision/commands/app.py", "from posterity import vision"),
-    (imports_the_household, "cli/groups.py", "import_module('posterity.vision.commands')"),
+    (imports_the_household, "cli/command.py", "import_module('posterity.vision.commands')"),
     (imports_past_a_door, "report/x.py", "from posterity.inference.weights import RowTargets"),
     (imports_past_a_door, "models/x.py", "from posterity.inference import rows"),
     (

@@ -4,16 +4,20 @@ The command ``posterity compare`` does the same for a file; this is its form for
 scripts.
 """
 
+import contextlib
 import html
 import os
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from posterity import comparison, persistence, report, tables
+from posterity.comparison import durations
+from posterity.comparison.racing import Progress
 
 __all__ = ["TableComparison", "compare"]
 
@@ -79,7 +83,9 @@ def compare(
     folds, seed : int
         Number of folds, and random seed.
     budget : float, optional
-        Approximate time limit in seconds.
+        Approximate time limit in seconds, which the fit of the chosen model to all rows may exceed.
+        A comparison that will take more than ten seconds says on stderr how long, and how far it
+        is.
     prefer : "simple" or "best", default="simple"
         Which model to choose among those that do not differ significantly from the best: the
         simplest, or the one with the highest log score.
@@ -128,17 +134,21 @@ def compare(
         *comparison.baselines(schema.task, seed=seed, exposed=exposure is not None),
         *_choose_models(sample, schema, models, seed),
     )
-    found = comparison.compare(
-        sample.frame,
-        schema,
-        chosen,
-        folds=folds,
-        seed=seed,
-        budget=budget,
-        prefer=prefer,
-        flagging=flagging,
-        holdout=comparison.Holdout.from_schema(schema, folds=folds, seed=seed, gap=gap),
-    )
+    holdout = comparison.Holdout.from_schema(schema, folds=folds, seed=seed, gap=gap)
+    expected = durations.estimate_duration(schema, chosen, len(sample.frame), folds=folds)
+    with _tell_progress(expected.describe(budget, "budget")) as tell:
+        found = comparison.compare(
+            sample.frame,
+            schema,
+            chosen,
+            folds=folds,
+            seed=seed,
+            budget=budget,
+            report=tell,
+            prefer=prefer,
+            flagging=flagging,
+            holdout=holdout,
+        )
     sentences = (*notes, *tables.describe_schema(schema, sample.frame))
     source = os.fspath(data) if isinstance(data, str | os.PathLike) else ""
     return TableComparison(found, sample, sentences, str(source))
@@ -279,6 +289,17 @@ def _read(
         return sample, notes, target
     frame, name = tables.append_targets(sample.frame, target)
     return replace(sample, frame=frame), notes, name
+
+
+@contextlib.contextmanager
+def _tell_progress(expected: str) -> Iterator[Progress | None]:
+    """Say on stderr how long a comparison takes and show its progress, if that is worth a word."""
+    if not expected:
+        yield None
+        return
+    print(expected, file=sys.stderr, flush=True)
+    with durations.show_fits() as tell:
+        yield tell
 
 
 def _choose_models(

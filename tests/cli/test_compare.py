@@ -11,7 +11,8 @@ from support.workbooks import write_workbook
 
 import posterity
 from posterity import tables
-from posterity.cli import compare, demo
+from posterity.cli import demo
+from posterity.comparison import durations
 
 FAST = "--models linear,sparse --folds 3"
 FASTEST = "--models linear --folds 2"  # where the ranking is not what is asked about
@@ -285,9 +286,9 @@ def test_a_group_is_named_by_several_columns_with_commas(run, at):
 @pytest.mark.full
 def test_progress_off_a_terminal_is_a_plain_line_for_a_fit(run, houses, monkeypatch):
     line = f"compare houses.csv --target price {FASTEST}"
-    monkeypatch.setattr(compare, "_QUIET", np.inf)
+    monkeypatch.setattr(durations, "_QUIET", np.inf)
     assert run(line).stderr == ""  # nothing where everything is quick
-    monkeypatch.setattr(compare, "_QUIET", 0.0)
+    monkeypatch.setattr(durations, "_QUIET", 0.0)
     told = run(line + " --force").stderr
     assert "\r" not in told
     assert "\x1b" not in told

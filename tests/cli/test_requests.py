@@ -4,7 +4,7 @@ import pytest
 from support.for_each import for_each
 from typer import main
 
-from posterity.cli import app, command, compare, options, report
+from posterity.cli import app, command, compare, options, saved_models
 from posterity.cli.app import CompareRequest, ReportRequest
 from posterity.vision import commands as vision
 
@@ -22,8 +22,8 @@ COMPARE = [
 def asked(run, monkeypatch):
     """The requests that commands received, of which no work is done."""
     requests = []
-    for module in (compare, report):
-        monkeypatch.setattr(module, "run", lambda request, voice: requests.append(request))
+    for module, name in ((compare, "run"), (saved_models, "write_report")):
+        monkeypatch.setattr(module, name, lambda request, _: requests.append(request))
     return requests
 
 

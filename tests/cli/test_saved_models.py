@@ -10,7 +10,7 @@ import pytest
 
 import posterity
 from posterity import tables
-from posterity.cli import voice
+from posterity.cli import output as printing
 
 FIT = "fit houses.csv --target price --model linear"
 
@@ -234,7 +234,7 @@ def test_an_error_of_our_own_is_a_sentence_unless_a_traceback_is_asked_for(
 
 
 def test_where_there_is_little_room_names_and_commands_are_still_whole(run, houses, monkeypatch):
-    monkeypatch.setattr(voice, "_UNBOUND", 40)
+    monkeypatch.setattr(printing, "_UNBOUND", 40)
     assert "least-squares" in run("models").output
     told = run(FIT).output
     assert "\nNext: posterity predict model.posterity houses.csv --out predictions.csv\n" in told

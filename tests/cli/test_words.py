@@ -7,7 +7,7 @@ import typer
 from support.for_each import for_each
 from typer.testing import CliRunner
 
-from posterity.cli import app, parsing
+from posterity.cli import app, options
 from posterity.vision import commands as vision
 
 runner = CliRunner()
@@ -71,19 +71,19 @@ def test_a_wrong_use_exits_with_two(line):
 
 @for_each(("text", "expected"), [("60s", 60.0), ("2m", 120.0), ("1.5h", 5400.0), (" 90 ", 90.0)])
 def test_durations_are_read_as_people_write_them(text, expected):
-    assert parsing.parse_duration(text) == expected
+    assert options.parse_duration(text) == expected
 
 
 @for_each("text", ["", "s", "-1s", "0", "1d", "1 2", "nan", "infs"])
 def test_a_malformed_duration_is_refused(text):
     with pytest.raises(typer.BadParameter, match="not a duration"):
-        parsing.parse_duration(text)
+        options.parse_duration(text)
 
 
 @for_each(("text", "expected"), [("all", None), ("1,000", 1000), ("7_0", 70)])
 def test_rows_are_a_number_or_all(text, expected):
-    assert parsing.parse_row_limit(text) == expected
+    assert options.parse_row_limit(text) == expected
 
 
 def test_quantiles_rise_and_are_there_once():
-    assert parsing.parse_quantile_levels("0.9, 0.1,0.9") == (0.1, 0.9)
+    assert options.parse_quantile_levels("0.9, 0.1,0.9") == (0.1, 0.9)

@@ -228,6 +228,7 @@ def test_progress_is_told_before_every_fit_and_at_the_end():
     assert told == [
         *((k, 7, name) for k, name in enumerate(["mean", "linear"])),
         *((k, 7, name) for k, name in enumerate(["linear", "mean"] * 2, start=2)),
+        (6, 7, ""),  # inputs are ranked
         (6, 7, "linear"),
         (7, 7, ""),
     ]

@@ -112,6 +112,45 @@ def test_a_model_clearly_behind_stops_after_two_folds_and_keeps_its_score(clock)
     assert results["poor"].log_score == pytest.approx(best.log_prob.mean() - lost.mean())
 
 
+def test_a_slow_model_stops_when_its_rows_rank_it_whether_it_leads_or_not(clock, monkeypatch):
+    models = {"best": Costly(9.0), "close": Costly(8.0, used=2), "quick": Costly(1.0, used=1)}
+    _, fits, _ = compared(models)
+    assert fits.count("best") >= 5  # 12 rows are too few
+    monkeypatch.setattr(racing, "_ENOUGH_ROWS", 12)
+    found, fits, results = compared(models)
+    assert [results[name].folds for name in models] == [1, 1, 5]
+    assert results["best"].stopped == "slow, and ranked by enough rows after 1 of 5 folds."
+    assert found.best.name == "best"
+    assert sum(results[name].probability_best for name in models) == 1.0  # on 12 rows of each
+    assert fits.count("best") == 2  # and the fit to all rows
+    assert len(found.best.held_out.quantiles) == 12
+    assert found.importance[0].name == "a"
+
+
+def test_rows_that_depend_on_each_other_are_never_enough(clock, monkeypatch):
+    monkeypatch.setattr(racing, "_ENOUGH_ROWS", 12)
+    frame = table().with_columns(group=pl.Series([str(k // 6) for k in range(60)]))
+    found = comparison.compare(
+        frame,
+        tables.infer(frame, "y", groups="group"),
+        [comparison.Candidate("slow", Costly(9.0))],
+    )
+    assert found.best.folds == 5
+
+
+def test_a_fit_is_the_last_thing_before_progress_is_told_again(clock, monkeypatch):
+    told = []
+    monkeypatch.setattr(comparison.comparing, "rank_inputs", lambda *_, **__: told.append("rank"))
+    frame = table()
+    comparison.compare(
+        frame,
+        tables.infer(frame, "y"),
+        [comparison.Candidate("x", Costly())],
+        report=lambda done, total, name: told.append((done, total, name)),
+    )
+    assert told[-4:] == [(5, 6, ""), "rank", (5, 6, "x"), (6, 6, "")]
+
+
 def test_few_common_rows_stop_nobody(clock, monkeypatch):
     monkeypatch.setattr(racing, "_RACE_ROWS", 25)
     _, _, results = compared({"good": Costly(), "poor": Costly(used=0)}, folds=5)

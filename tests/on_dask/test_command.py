@@ -15,9 +15,8 @@ from typer.testing import CliRunner
 
 import posterity
 from posterity import comparison, tables
-from posterity.cli import app
+from posterity.cli import app, output
 from posterity.cli import cluster as clusters
-from posterity.cli import voice as voices
 from posterity.models import Size
 from posterity.tables import partitioned
 
@@ -344,7 +343,7 @@ def test_a_cluster_without_workers_is_told(at, monkeypatch):
 
 def test_workers_of_other_versions_are_refused_or_told(capsys):
     here = clusters._version_lister()()
-    compare, voice = clusters._compare_versions, voices.OutputPrinter()
+    compare, voice = clusters._compare_versions, output.OutputPrinter()
     with pytest.raises(typer.BadParameter, match="posterity is not installed on the Dask worker"):
         compare("tcp://a", here, {**here, "posterity": None}, voice)
     with pytest.raises(typer.BadParameter, match=r"has dask 1\.0, but this machine has"):

@@ -13,7 +13,7 @@ import polars as pl
 
 from posterity import tables
 from posterity.report import what_if
-from posterity.report.sections import panel
+from posterity.report.sections import usage
 
 EPOCH = np.datetime64("1970-01-01")
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -92,7 +92,7 @@ def page(payload: dict[str, Any]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<style>{style}</style></head><body><main><div id="what-if"></div></main>'
-        f'<script type="application/json" id="what-if-data">{panel.embed_json(payload)}</script>'
+        f'<script type="application/json" id="what-if-data">{usage.embed_json(payload)}</script>'
         f"<script>{script}</script></body></html>"
     )
 

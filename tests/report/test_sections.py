@@ -24,16 +24,13 @@ from posterity.report.sections import (
     calibration,
     curves,
     dependence,
-    flagged,
     head,
     inputs,
     models,
-    panel,
     prediction,
     ranking,
-    reproduce,
-    residuals,
     rows,
+    usage,
     weights,
 )
 from posterity.report.sections.blocks import (
@@ -283,7 +280,7 @@ def test_pictures_of_many_rows_stay_small() -> None:
 
 def test_sections_of_the_other_task_say_nothing() -> None:
     assert prediction.show_numbers(of_classes()) is None
-    assert residuals.section(of_classes()) is None
+    assert calibration.show_residuals(of_classes()) is None
     assert prediction.show_classes(of_numbers()) is None
 
 
@@ -403,20 +400,20 @@ def test_coverage_over_time_counts_every_row_once() -> None:
 
 
 def test_standardised_residuals_of_right_predictions_are_normal() -> None:
-    z = residuals.standardise_residuals(stats.norm.cdf(np.array([1.0, -2.0, 0.5])))
+    z = calibration.standardise_residuals(stats.norm.cdf(np.array([1.0, -2.0, 0.5])))
     assert z == pytest.approx([-2.0, 0.5, 1.0])
-    assert np.isfinite(residuals.standardise_residuals(np.array([0.0, 1.0]))).all()
+    assert np.isfinite(calibration.standardise_residuals(np.array([0.0, 1.0]))).all()
 
 
 def test_residuals_are_shown_over_prediction_and_first_number() -> None:
-    titles = [f.title for f in figures(residuals.section(of_numbers()))]
+    titles = [f.title for f in figures(calibration.show_residuals(of_numbers()))]
     assert titles == [
         "Residuals over the prediction",
         "Residuals over size",
         "Quantiles of standardised residuals",
     ]
     gaps = stories.measurements()["size"].null_count()
-    over = figures(residuals.section(of_numbers()))
+    over = figures(calibration.show_residuals(of_numbers()))
     assert circles(over[0], "ink") - circles(over[1], "ink") == gaps
 
 
@@ -598,9 +595,9 @@ def test_curves_of_several_classes_have_a_legend() -> None:
 def test_a_model_that_does_not_run_in_a_page_says_what_to_type(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    refusal = panel.what_if.NoPanel("It is too large.")
-    monkeypatch.setattr(panel.what_if, "payload", lambda model, first: refusal)
-    section = panel.section(of_numbers())
+    refusal = usage.what_if.NoPanel("It is too large.")
+    monkeypatch.setattr(usage.what_if, "payload", lambda model, first: refusal)
+    section = usage.show_panel(of_numbers())
     assert not any(isinstance(block, Panel) for block in section.blocks)
     assert section.blocks[0].text == "It is too large."
     assert Code("posterity predict model.posterity data.csv") in section.blocks
@@ -608,22 +605,22 @@ def test_a_model_that_does_not_run_in_a_page_says_what_to_type(
 
 def test_the_inputs_that_matter_most_come_first_in_the_panel():
     material = of_numbers()
-    block = panel.section(material).blocks[0]
+    block = usage.show_panel(material).blocks[0]
     assert json.loads(str(block.payload))["first"] == material.names
 
 
 @for_each("text", ["</script>", "<!--", "a & b", "\u2028\u2029", "\ud800", "]]>"])
 def test_embedded_json_means_the_same_and_ends_no_script(text: str) -> None:
-    embedded = panel.embed_json({text: [text, 1.5]})
+    embedded = usage.embed_json({text: [text, 1.5]})
     assert json.loads(embedded) == {text: [text, 1.5]}
     assert not set("<>&\u2028\u2029") & set(embedded)
     with pytest.raises(ValueError, match="JSON"):
-        panel.embed_json({"x": float("nan")})
+        usage.embed_json({"x": float("nan")})
 
 
 def test_the_last_section_repeats_command_and_circumstances() -> None:
     story = stories.compared(dataclasses.replace(stories.numbers(), inferred=("A sentence.",)), 0.1)
-    section = reproduce.section(looked(story))
+    section = usage.show_command(looked(story))
     assert [b.text for b in section.blocks if isinstance(b, Code)] == [
         "posterity report it",
         "Best()",
@@ -635,14 +632,14 @@ def test_the_last_section_repeats_command_and_circumstances() -> None:
 
 
 def test_two_classes_have_their_scores_and_costs_for_each_model() -> None:
-    assert flagged.section(of_numbers()) is None
-    assert flagged.section(of_classes()) is None  # of three
+    assert ranking.show_flagged(of_numbers()) is None
+    assert ranking.show_flagged(of_classes()) is None  # of three
     frame = stories.flowers(classes=2)
     story = stories.told(stories.BayesianLogisticRegression(), frame, "c")
     asked = comparison.Flagging("class 0", (1.0, 9.0))
     found = comparison.evaluate(story.model, frame, flagging=asked).two_classes
     alone = dataclasses.replace(story, two_classes=found)
-    section = flagged.section(looked(alone))
+    section = ranking.show_flagged(looked(alone))
     assert section is not None
     assert section.title == "Rows flagged as class 0"
     assert "at least 0.1." in section.lead
@@ -651,9 +648,9 @@ def test_two_classes_have_their_scores_and_costs_for_each_model() -> None:
     assert table.rows[0].values[-1] == found.expected_cost
     unknown = dataclasses.replace(found, precision=float("nan"), expected_cost=None)
     alone = dataclasses.replace(story, two_classes=unknown)
-    (row,) = tables(flagged.section(looked(alone)))[0].rows
+    (row,) = tables(ranking.show_flagged(looked(alone)))[0].rows
     assert (row.cells[2], row.values[2]) == ("\N{EN DASH}", None)
-    several = tables(flagged.section(looked(stories.compared(story, 0.1, 0.2))))[0]
+    several = tables(ranking.show_flagged(looked(stories.compared(story, 0.1, 0.2))))[0]
     assert [one.mark for one in several.rows] == ["chosen", "", "baseline"]
     assert all(len(one.cells) == len(several.head) == len(one.values) for one in several.rows)
 
@@ -684,4 +681,4 @@ def test_rows_without_a_mean_have_no_residuals() -> None:
     story = dataclasses.replace(
         stories.numbers(), held_out=measured(mean=np.full(stories.N, np.nan))
     )
-    assert residuals.section(looked(story)) is None
+    assert calibration.show_residuals(looked(story)) is None

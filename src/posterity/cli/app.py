@@ -1,6 +1,6 @@
 """Declare the subcommands of ``posterity``: each is a request, the fields of which are its options.
 
-The work of a subcommand is in the module of its name, which is imported only when it runs.
+The work of a subcommand is in another module, which is imported only when it runs.
 """
 
 from importlib.metadata import version
@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
-from posterity.cli import options, parsing
-from posterity.cli.command import register_request
-from posterity.cli.groups import CommandGroup
+from posterity.cli import options
+from posterity.cli.command import CommandGroup, register_request
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -86,7 +85,7 @@ class FitRequest(options.Cluster, options.TableFile, options.TableColumns):
     force: options.Force = False
 
 
-@register_request(app, "predict")
+@register_request(app, "predict", work="saved_models.predict")
 class PredictRequest(options.Cluster, options.TableFile, options.SavedModel):
     """Add the predictions of a saved model, with their uncertainty, to the rows of a table.
 
@@ -110,19 +109,19 @@ class PredictRequest(options.Cluster, options.TableFile, options.SavedModel):
 
     out: Annotated[str, typer.Option("--out", "-o")] = "-"
     quantiles: Annotated[
-        Any, typer.Option(parser=parsing.parse_quantile_levels, metavar="LEVELS")
+        Any, typer.Option(parser=options.parse_quantile_levels, metavar="LEVELS")
     ] = "0.05,0.25,0.5,0.75,0.95"
     prefix: Annotated[str | None, typer.Option()] = None
     exposure: options.Exposure = None
     force: options.Force = False
 
 
-@register_request(app, "evaluate")
+@register_request(app, "evaluate", work="saved_models.evaluate")
 class EvaluateRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
     """Score a saved model on rows with known target values."""
 
 
-@register_request(app, "report")
+@register_request(app, "report", work="saved_models.write_report")
 class ReportRequest(options.TwoClasses, options.TableFile, options.DrawnRows, options.SavedModel):
     """Write a report on a saved model, using rows with known target values.
 
@@ -136,7 +135,7 @@ class ReportRequest(options.TwoClasses, options.TableFile, options.DrawnRows, op
     force: options.Force = False
 
 
-@register_request(app, "inspect")
+@register_request(app, "inspect", work="saved_models.inspect")
 class InspectRequest(options.SavedModel):
     """Show the contents of a model file: parameters, evidence, versions, training rows."""
 

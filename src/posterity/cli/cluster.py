@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 import typer
 
 from posterity import tables
-from posterity.cli import amounts, table_input
+from posterity.cli import output, table_input
 from posterity.cli.app import PredictRequest, TableRequest
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 
 LOCAL = "local"
 _ANY_PORT = "127.0.0.1:0"  # that is free
@@ -29,7 +29,7 @@ Versions: TypeAlias = Mapping[str, str | None]
 
 
 @contextlib.contextmanager
-def connect(address: str, voice: OutputPrinter) -> Iterator[Any]:
+def connect(address: str, printer: OutputPrinter) -> Iterator[Any]:
     """Yield a client of the cluster; turn failures of the cluster into error messages.
 
     A local cluster is closed at the end of the block, however it ends. An existing one keeps
@@ -41,7 +41,7 @@ def connect(address: str, voice: OutputPrinter) -> Iterator[Any]:
         _silence_asyncio(),
         _start_local_cluster() if address == LOCAL else _connect_to_scheduler(address) as client,
     ):
-        _check_workers(client, address, voice)
+        _check_workers(client, address, printer)
         try:
             yield client
         except Exception as error:
@@ -127,7 +127,7 @@ def _connect_to_scheduler(address: str) -> Iterator[Any]:
         yield client
 
 
-def _check_workers(client: Any, address: str, voice: OutputPrinter) -> None:
+def _check_workers(client: Any, address: str, printer: OutputPrinter) -> None:
     """Check that the workers can do the work, and print how many there are."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
@@ -137,13 +137,13 @@ def _check_workers(client: Any, address: str, voice: OutputPrinter) -> None:
         ) from None
     here = _version_lister()()
     for worker, there in sorted(client.run(_version_lister()).items()):
-        _compare_versions(worker, here, there, voice)
+        _compare_versions(worker, here, there, printer)
     n = len(client.scheduler_info(n_workers=-1)["workers"])
     where = "on this machine" if address == LOCAL else f"at {address}"
-    voice.say(f"Using {n} Dask worker{'s' * (n > 1)} {where}.")
+    printer.say(f"Using {n} Dask worker{'s' * (n > 1)} {where}.")
 
 
-def _compare_versions(worker: str, here: Versions, there: Versions, voice: OutputPrinter) -> None:
+def _compare_versions(worker: str, here: Versions, there: Versions, printer: OutputPrinter) -> None:
     if there["posterity"] is None:
         raise typer.BadParameter(
             f"posterity is not installed on the Dask worker {worker}; install posterity "
@@ -157,7 +157,7 @@ def _compare_versions(worker: str, here: Versions, there: Versions, voice: Outpu
             )
     if odd := [name for name in _ALIKE if there[name] != here[name]]:
         words = ", ".join(f"{name} {there[name]} instead of {here[name]}" for name in odd)
-        voice.say(f"The Dask worker {worker} has {words}; results may differ in the last digits.")
+        printer.say(f"The Dask worker {worker} has {words}; results may differ in the last digits.")
 
 
 def _version_lister() -> Any:
@@ -199,7 +199,7 @@ _TEXT = (".csv", ".tsv", ".txt", ".gz", ".json", ".jsonl", ".ndjson")
 
 @contextlib.contextmanager
 def open_on_cluster(
-    request: TableRequest, voice: OutputPrinter, *, folds: int = 1
+    request: TableRequest, printer: OutputPrinter, *, folds: int = 1
 ) -> Iterator[table_input.Table]:
     """Connect to the cluster, sample the table, infer its schema and print it."""
     address = check_parquet(request)
@@ -208,7 +208,7 @@ def open_on_cluster(
             "--exposure needs the table in memory: leave out --dask, with fewer --rows if needed."
         )
     source = tables.open_partitions(request.data)
-    with connect(address, voice) as client:
+    with connect(address, printer) as client:
         sample = source.sample(request.rows, seed=request.seed)
         try:
             schema = table_input.infer_schema(sample.frame, request)
@@ -223,12 +223,12 @@ def open_on_cluster(
             *tables.describe_schema(schema, sample.frame, on_dask=True),
             *_list_unsampled_classes(schema, rows),
         )
-        voice.say(*sentences)
+        printer.say(*sentences)
         if has_room_for(client, rows.n_bytes):
             rows = rows.persist()
-            size = amounts.format_size(rows.n_bytes)
-            voice.say(f"The encoded rows take {size} and are kept in the memory of the workers.")
-        voice.say("")
+            size = output.format_size(rows.n_bytes)
+            printer.say(f"The encoded rows take {size} and are kept in the memory of the workers.")
+        printer.say("")
         yield table_input.Table(sample, rows.schema, sentences, rows)
 
 

@@ -1,4 +1,8 @@
-"""Make a dataclass a command: its fields are the options, and its docstring is the help."""
+"""Make a dataclass a command: its fields are the options, and its docstring is the help.
+
+Help names values in words of a person: FILE, not ``<str>``, and nothing for a switch. Commands of
+images are imported only when they are asked for.
+"""
 
 import copy
 import dataclasses
@@ -6,9 +10,12 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperGroup
 
 from posterity.cli import outcome
 
@@ -24,8 +31,8 @@ def register_request(
 ) -> Callable[[R], R]:
     """Return a decorator that makes a request a command.
 
-    The work is done by the function ``run`` of a module beside that of the request, which is
-    imported only then, so that help and usage errors appear immediately.
+    The work is done by a function of a module beside that of the request, which is imported only
+    then, so that help and usage errors appear immediately.
 
     Parameters
     ----------
@@ -34,20 +41,22 @@ def register_request(
     name : str
         Name of the command.
     work : str, optional
-        Name of the module. Default: that of the command.
+        Name of the module, whose function is ``run``, or of both, such as "saved_models.predict".
+        Default: a module with the name of the command.
     panel : str, optional
         Heading in the help of the group.
     """
 
     def register(request: R) -> R:
         room = request.__module__.rpartition(".")[0]
-        module = f"{room}.{work or name.replace('-', '_')}"
+        module, _, function = (work or name.replace("-", "_")).partition(".")
 
         def run(**options: Any) -> None:
             with outcome.report_errors():
                 asked = request(**options)
                 printer = asked.make_printer()
-                importlib.import_module(module).run(asked, printer)
+                place = importlib.import_module(f"{room}.{module}")
+                getattr(place, function or "run")(asked, printer)
 
         parameters = list_parameters(request)
         run.__doc__ = inspect.cleandoc(request.__doc__ or "").partition(_SECTION)[0]
@@ -97,3 +106,71 @@ def read_field_docs(kind: type) -> dict[str, str]:
         section = inspect.cleandoc(base.__doc__ or "").partition(_SECTION)[2]
         docs |= {name: " ".join(text.split()) for name, text in _FIELD.findall(section)}
     return docs
+
+
+_VISION = "vision"
+_NUMBERS = ("int", "float")
+_SUBJECTS = ("Column", "File", "Folder")  # first words of help that say what a text is
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands whose options say what to type."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of this name, with words for the types of its values."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            name_values(command, ctx)
+        return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the group itself in the same words."""
+        name_values(self, ctx)
+        super().format_help(ctx, formatter)
+
+
+def name_values(command: Any, ctx: Any) -> None:
+    """Give every option without a word for its value the one that fits, and arguments none."""
+    for param in command.get_params(ctx):
+        if param.param_type_name == "argument":
+            param.display_type_rich = lambda ctx: None  # its name says what it is
+        elif param.metavar is None:
+            kind = param.display_type(ctx).strip("<>").removeprefix("list[").rstrip("]")
+            param.metavar = _choose_word(kind.split()[0], param.help or "")
+
+
+def _choose_word(kind: str, help: str) -> str | None:
+    """Return what stands for a value in help; None leaves it to Typer, as the choices there are.
+
+    Examples
+    --------
+    >>> _choose_word("str", "File to save the model to.")
+    'FILE'
+    >>> _choose_word("float", "Least probability of a box.")
+    'NUMBER'
+    """
+    if kind == "bool":
+        return ""
+    if kind in _NUMBERS:
+        return "NUMBER"
+    if kind in ("str", "Path"):
+        first = help.partition(" ")[0]
+        return first.upper() if first in _SUBJECTS else "TEXT"
+    return None
+
+
+class CommandGroup(PlainGroup):
+    """Commands of the library, and ``vision`` if its folder is there."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, in the order of the help."""
+        has_vision = find_spec(f"posterity.{_VISION}") is not None
+        return [*super().list_commands(ctx), *([_VISION] if has_vision else [])]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name."""
+        if cmd_name != _VISION or _VISION not in self.list_commands(ctx):
+            return super().get_command(ctx, cmd_name)
+        group = typer.main.get_group(import_module("posterity.vision.commands").app)
+        group.name = _VISION
+        return group

@@ -1,92 +1,63 @@
 """``posterity compare``: rank models of a table by cross-validation."""
 
 import dataclasses
-import math
 import shlex
-import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from posterity import comparison, persistence, progress, report, tables
-from posterity.cli import amounts, outputs, scores, table_input
+from posterity import comparison, persistence, report, tables
+from posterity.cli import output, scores, table_input
 from posterity.cli.app import CompareRequest
+from posterity.cli.output import OutputPrinter
 from posterity.cli.table_input import Table
-from posterity.cli.voice import OutputPrinter
 from posterity.comparison import durations
 from posterity.tables.answers import format_level
 
-_NOTICED = 10.0  # seconds from which a person wants to know before
-_QUIET = 2.0  # seconds between lines of progress at least
 _THROUGH = "Row numbers run through all files, sorted by file name."
 
 
-def run(request: CompareRequest, voice: OutputPrinter) -> None:
+def run(request: CompareRequest, printer: OutputPrinter) -> None:
     """Read the table, compare models, print the verdict, save the winner and write the report."""
     for path in filter(None, (request.report, request.save, request.predictions)):
-        outputs.check_output_file(path, force=request.force, inputs=(request.data,))
-    with table_input.open_table(request, voice, folds=request.folds) as table:
-        found = _compare(request, table, voice)
-    _print_ranking(found, voice)
+        output.check_output_file(path, force=request.force, inputs=(request.data,))
+    with table_input.open_table(request, printer, folds=request.folds) as table:
+        found = _compare(request, table, printer)
+    _print_ranking(found, printer)
     persistence.save(found.winner, request.save)
     contents = _build_contents(request, table, found)
     report.write(request.report, contents)
-    voice.say("", f"Report written to {request.report}, model saved to {request.save}.")
+    printer.say("", f"Report written to {request.report}, model saved to {request.save}.")
     if request.predictions:
         predictions = _build_predictions(found, table.sample.positions)
         tables.write_batches(request.predictions, iter([predictions]))
-        voice.say(f"Held-out predictions of {found.best.name!r} written to {request.predictions}.")
-    table_input.suggest_prediction(request, voice)
-    voice.give(_build_json(request, table, found) | {"command": contents.command})
+        printer.say(
+            f"Held-out predictions of {found.best.name!r} written to {request.predictions}."
+        )
+    table_input.suggest_prediction(request, printer)
+    printer.give(_build_json(request, table, found) | {"command": contents.command})
 
 
-def _compare(request: CompareRequest, table: Table, voice: OutputPrinter) -> comparison.Comparison:
+def _compare(
+    request: CompareRequest, table: Table, printer: OutputPrinter
+) -> comparison.Comparison:
     names = [name.strip() for name in request.models.split(",")] if request.models else None
     chosen = (*table.baselines(request.seed), *table.candidates(names, request.seed))
     if request.dask is None:
-        voice.say(*_announce_time(request, table, [one.name for one in chosen]))
-    bar = progress.is_watched() and request.dask is None  # workers have bars of their own
+        size, folds = len(table.frame), request.folds
+        expected = durations.estimate_duration(table.schema, chosen, size, folds=folds)
+        printer.say(*filter(None, [expected.describe(request.budget, "--budget")]))
+    show = durations.show_fits if request.dask is None else durations.print_lines
     how: dict[str, Any] = {"budget": request.budget, "prefer": request.prefer}
     how["flagging"] = comparison.Flagging(request.positive, request.cost)
-    with progress.make_bar("Comparing") if bar else _print_lines() as tell:
+    with show() as tell:  # workers have bars of their own
         return table.compare_candidates(chosen, request, report=tell, **how)
 
 
-def _announce_time(request: CompareRequest, table: Table, names: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence that says how long a comparison takes, if a person would notice."""
-    schema, n_rows = table.schema, len(table.frame)
-    sizes = {"n_classes": len(schema.classes), "folds": request.folds}
-    seconds = durations.estimate_seconds(schema.task, names, n_rows, len(schema.inputs), **sizes)
-    if _NOTICED < seconds < (request.budget or math.inf):
-        yield f"This will take about {amounts.round_duration(seconds)}; --budget limits it."
-
-
-@contextmanager
-def _print_lines() -> Iterator[Any]:
-    """Print a line on stderr for a fit that is done, if the last line is some seconds old."""
-    fits: list[str] = []
-    started = printed = time.monotonic()
-
-    def tell(done: int, total: int, name: str) -> None:
-        nonlocal started, printed
-        now = time.monotonic()
-        if fits and now - printed >= _QUIET:
-            line = f"{fits[-1]}, {now - started:.0f} s ({done} of {total} fits done)"
-            print(line, file=sys.stderr, flush=True)
-            printed = now
-        number = sum(fit.startswith(f"{name}: fold") for fit in fits) + 1
-        fits.append(f"{name}: all rows" if done == total - 1 else f"{name}: fold {number}")
-        started = now
-
-    yield tell
-
-
-def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
+def _print_ranking(found: comparison.Comparison, printer: OutputPrinter) -> None:
     schema = found.schema
     n_inputs, measured = len(schema.inputs), len(found.best.held_out.y)
     part = f", scored on {measured:,} of them" if measured < found.n_rows else ""
@@ -96,16 +67,16 @@ def _print_ranking(found: comparison.Comparison, voice: OutputPrinter) -> None:
     )
     stopped = _group_by_reason((one.stopped, one.name) for one in found.results if one.stopped)
     skipped = _group_by_reason((left.why, left.name) for left in found.skipped)
-    scores.print_scores(title, found.results, voice, found.best)
-    voice.say(
+    scores.print_scores(title, found.results, printer, found.best)
+    printer.say(
         *_describe_stack(found),
         *(f"* compared on fewer rows: {names} ({why})." for why, names in stopped),
         *(f"Not scored: {names} ({why})." for why, names in skipped),
     )
-    scores.print_two_classes(found.results, voice, found.best)
-    voice.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
-    voice.say(*(f"Caution: {sentence}" for sentence in found.cautions))
-    voice.say(*comparison.describe_importance(found.importance))
+    scores.print_two_classes(found.results, printer, found.best)
+    printer.say("", found.verdict, *comparison.describe_gain(found.results, found.best))
+    printer.say(*(f"Caution: {sentence}" for sentence in found.cautions))
+    printer.say(*comparison.describe_importance(found.importance))
 
 
 def _describe_stack(found: comparison.Comparison) -> Iterator[str]:

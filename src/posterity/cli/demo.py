@@ -9,7 +9,7 @@ from sklearn import datasets
 from posterity import files
 from posterity.cli import compare
 from posterity.cli.app import CompareRequest, DemoRequest
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 
 _BLOOD = {
     "bp": "blood_pressure",
@@ -41,7 +41,7 @@ def load_biopsies() -> tuple[pl.DataFrame, str]:
 TABLES = {"regression": load_patients, "classification": load_biopsies}
 
 
-def run(request: DemoRequest, voice: OutputPrinter) -> None:
+def run(request: DemoRequest, printer: OutputPrinter) -> None:
     """Write the example table to a folder and compare models on it."""
     place = Path(request.folder)
     _make_folder(place)
@@ -60,7 +60,7 @@ def run(request: DemoRequest, voice: OutputPrinter) -> None:
         save=str(place / "model.posterity"),
         force=True,
     )
-    compare.run(comparison, voice)
+    compare.run(comparison, printer)
 
 
 def _make_folder(place: Path) -> None:

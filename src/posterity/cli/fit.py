@@ -1,16 +1,16 @@
 """``posterity fit``: fit one model to a table and save it."""
 
 from posterity import persistence, tables
-from posterity.cli import amounts, outcome, outputs, table_input
+from posterity.cli import outcome, output, table_input
 from posterity.cli.app import FitRequest
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 
 
-def run(request: FitRequest, voice: OutputPrinter) -> None:
+def run(request: FitRequest, printer: OutputPrinter) -> None:
     """Read the table, fit the model, save it and print a summary."""
-    outputs.check_output_file(request.save, force=request.force, inputs=(request.data,))
-    with table_input.open_table(request, voice) as table, outcome.collect_warnings() as warned:
+    output.check_output_file(request.save, force=request.force, inputs=(request.data,))
+    with table_input.open_table(request, printer) as table, outcome.collect_warnings() as warned:
         name = request.model or table.first_choice()
         chosen = table.candidates((name,), request.seed)[0]
         try:
@@ -23,13 +23,13 @@ def run(request: FitRequest, voice: OutputPrinter) -> None:
             ) from None
     persistence.save(model, request.save)
     told = persistence.describe(request.save)
-    voice.say(*(f"Note: {sentence}" for sentence in warned))
-    voice.say(f"Fitted {chosen.name!r} to {model.n_rows_:,} rows: {chosen.code}.")
+    printer.say(*(f"Note: {sentence}" for sentence in warned))
+    printer.say(f"Fitted {chosen.name!r} to {model.n_rows_:,} rows: {chosen.code}.")
     if told.log_evidence is not None:
-        voice.say(f"Log evidence: {told.log_evidence:.2f}.")
-    voice.say(f"Model saved to {request.save} ({amounts.format_size(told.n_bytes)}).")
-    table_input.suggest_prediction(request, voice)
-    voice.give(
+        printer.say(f"Log evidence: {told.log_evidence:.2f}.")
+    printer.say(f"Model saved to {request.save} ({output.format_size(told.n_bytes)}).")
+    table_input.suggest_prediction(request, printer)
+    printer.give(
         {
             "model": request.save,
             "name": chosen.name,

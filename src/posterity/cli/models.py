@@ -7,19 +7,19 @@ import json
 from importlib import resources
 
 from posterity.cli.app import ModelsRequest
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 
 _HEADS = ("name", "class", "likelihood / prior / features", "use it for")
 
 
-def run(_: ModelsRequest, voice: OutputPrinter) -> None:
+def run(_: ModelsRequest, printer: OutputPrinter) -> None:
     """Print every model, its parts, and when to use it."""
     family = json.loads((resources.files("posterity.cli") / "models.json").read_text("utf-8"))
     for task in ("regression", "classification"):
         rows = [_list_cells(model) for model in family if model["task"] == task]
-        voice.table(task, _HEADS, rows, words=4)
-    voice.next("compare", "data.csv", "--target", "price", "--models", "all")
-    voice.give({"models": family})
+        printer.table(task, _HEADS, rows, words=4)
+    printer.next("compare", "data.csv", "--target", "price", "--models", "all")
+    printer.give({"models": family})
 
 
 def _list_cells(model: dict[str, str]) -> tuple[str, ...]:

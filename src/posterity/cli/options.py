@@ -1,9 +1,10 @@
-"""Options that several subcommands share: groups of them, which requests inherit.
+"""Options that several subcommands share: groups of them, which requests inherit, and their values.
 
 Options stand in the order of the fields, so those of the last base come first; the random seed and
 ``--json`` come last.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +12,86 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, dataclass_t
 
 import typer
 
-from posterity.cli import command, parsing
+from posterity.cli import command
 
 if TYPE_CHECKING:
-    from posterity.cli.voice import OutputPrinter
+    from posterity.cli.output import OutputPrinter
+
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_duration(text: str | float) -> float:
+    """Parse a duration such as 60s, 2m, 1.5h or plain 90 into seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*([smh]?)", str(text).strip().lower())
+    if not match or float(match[1]) <= 0.0:
+        raise typer.BadParameter(f"{text!r} is not a duration; use, for example, 60s, 2m or 1h.")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_gap(text: str | int) -> int | str:
+    """Parse a gap: a number of times, or a length of time such as 7d."""
+    from posterity.comparison.holdout import parse_gap
+
+    try:
+        return parse_gap(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def parse_cost(text: Any) -> tuple[float, float]:
+    """Parse the costs of a false alarm and of a miss, such as 1:20."""
+    from posterity.comparison.flagging import parse_cost
+
+    try:
+        return parse_cost(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def parse_row_limit(text: str | int) -> int | None:
+    """Parse a number of rows; return None for all."""
+    if str(text).strip().lower() == "all":
+        return None
+    digits = str(text).replace(",", "").replace("_", "")
+    if not digits.isdecimal() or int(digits) < 1:
+        raise typer.BadParameter(
+            f"{text!r} is not a number of rows; use, for example, 100000, or all."
+        )
+    return int(digits)
+
+
+def parse_quantile_levels(text: str) -> tuple[float, ...]:
+    """Parse comma-separated levels between 0 and 1."""
+    try:
+        levels = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        levels = ()
+    if not levels or not all(0.0 < level < 1.0 for level in levels):
+        raise typer.BadParameter(
+            f"{text!r} is not a list of levels between 0 and 1, such as 0.05,0.5,0.95."
+        )
+    return tuple(sorted(set(levels)))
+
+
+def format_value(value: Any) -> str:
+    """Format a value as the text of an option that is parsed to it.
+
+    Examples
+    --------
+    >>> from posterity.cli import options
+    >>> [options.format_value(value) for value in (None, 90.0, (1.0, 20.0), "town")]
+    ['all', '90', '1:20', 'town']
+    """
+    match value:
+        case None:
+            return "all"
+        case float():
+            return f"{value:.15g}"
+        case tuple():
+            return ":".join(f"{part:.15g}" for part in value)
+    return str(value)
+
 
 FILES = "Files"
 _in_table = partial(typer.Option, rich_help_panel="Input table")
@@ -31,12 +108,12 @@ Save = Annotated[str, in_files(help="File to save the model to.")]
 Folds = Annotated[int, typer.Option(min=2, help="Number of cross-validation folds.")]
 _BUDGET_HELP = "Approximate time limit, such as 60s or 2m."
 Budget = Annotated[
-    float | None, typer.Option(parser=parsing.parse_duration, metavar="TIME", help=_BUDGET_HELP)
+    float | None, typer.Option(parser=parse_duration, metavar="TIME", help=_BUDGET_HELP)
 ]
-Rows = Annotated[int | None, _in_table(parser=parsing.parse_row_limit, metavar="NUMBER")]
+Rows = Annotated[int | None, _in_table(parser=parse_row_limit, metavar="NUMBER")]
 Exposure = Annotated[str | None, _in_table(metavar="COLUMN")]
 _Columns = Annotated[list[str] | None, _in_table(metavar="COLUMN")]
-Gap = Annotated[str | None, _in_dependence(parser=parsing.parse_gap, metavar="GAP")]
+Gap = Annotated[str | None, _in_dependence(parser=parse_gap, metavar="GAP")]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -53,14 +130,14 @@ class Request:
 
     def make_printer(self) -> "OutputPrinter":
         """Return the printer, which leaves standard output to the data if they go there."""
-        from posterity.cli import voice
+        from posterity.cli import output
 
         aside = bool(self.stream) and getattr(self, "out", None) == "-"
         if aside and self.json:
             raise typer.BadParameter(
                 f"--json prints to standard output, so {self.stream} need a file: add --out FILE."
             )
-        return voice.OutputPrinter(self.json, aside)
+        return output.OutputPrinter(self.json, aside)
 
     def list_words(self, group: "type[Request] | None" = None) -> Iterator[str]:
         """Yield the arguments that repeat the request, or a group of its options.
@@ -75,7 +152,7 @@ class Request:
             name = f"--{parameter.name.replace('_', '-')}"
             for one in value if isinstance(value, list) else [value]:
                 yield from () if isinstance(info, typer.models.ArgumentInfo) else (name,)
-                yield from () if one is True else (parsing.format_value(one),)
+                yield from () if one is True else (format_value(one),)
 
 
 class SavedModel(Request):
@@ -196,9 +273,7 @@ class TwoClasses(Request):
         one, such as 1 of 0 and 1, or yes of no and yes.
     """
 
-    cost: Annotated[Any, _of_two_classes(parser=parsing.parse_cost, metavar="FALSE_ALARM:MISS")] = (
-        None
-    )
+    cost: Annotated[Any, _of_two_classes(parser=parse_cost, metavar="FALSE_ALARM:MISS")] = None
     positive: Annotated[str | None, _of_two_classes(metavar="CLASS")] = None
 
 

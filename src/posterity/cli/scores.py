@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from posterity.cli import amounts
-from posterity.cli.voice import OutputPrinter
+from posterity.cli import output
+from posterity.cli.output import OutputPrinter
 from posterity.comparison import Result
 from posterity.comparison.flagging import format_with_error
 
@@ -24,13 +24,13 @@ _OF_CLASSES = (
 
 
 def print_scores(
-    title: str, results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
+    title: str, results: Sequence[Result], printer: OutputPrinter, chosen: Result | None = None
 ) -> None:
     """Print the scores of a ranking, or of a saved model if none is chosen, and explain them."""
     rows = [_format_cells(one, chosen=one is chosen) for one in results]
     heads = [head for head in rows[0] if chosen or head not in _UNRANKED]
-    voice.table(title, heads, [[row[head] for head in heads] for row in rows])
-    voice.say(
+    printer.table(title, heads, [[row[head] for head in heads] for row in rows])
+    printer.say(
         "log score: mean log probability of the observed value, +- standard error, higher is "
         f"better; {_OF_CLASSES if results[0].rmse is None else _OF_NUMBERS}; predict: time for "
         f"1,000 rows{'; in parentheses: baselines; >: the chosen model' if chosen else ''}."
@@ -49,14 +49,14 @@ def _format_cells(result: Result, *, chosen: bool) -> dict[str, str]:
         **({} if numbers else {"accuracy": _format_share(result.accuracy)}),
         "calibration error": f"{result.calibration:.3f}",
         "log evidence": "" if evidence is None else f"{evidence:.1f}",
-        "fit": "" if fit is None else amounts.format_duration(fit),
-        "predict": amounts.format_duration(result.predict_seconds),
-        "size": "" if size is None else amounts.format_size(size),
+        "fit": "" if fit is None else output.format_duration(fit),
+        "predict": output.format_duration(result.predict_seconds),
+        "size": "" if size is None else output.format_size(size),
     }
 
 
 def print_two_classes(
-    results: Sequence[Result], voice: OutputPrinter, chosen: Result | None = None
+    results: Sequence[Result], printer: OutputPrinter, chosen: Result | None = None
 ) -> None:
     """Print how well each model flags rows; nothing for numbers and for more classes."""
     found = results[0].two_classes
@@ -64,11 +64,11 @@ def print_two_classes(
         return
     rows = [_format_two_classes(one, one.two_classes, chosen=one is chosen) for one in results]
     title = f"Rows flagged as {found.positive} from a probability of {found.threshold:.3g} on"
-    voice.say("")
-    voice.table(title, list(rows[0]), [list(row.values()) for row in rows])
+    printer.say("")
+    printer.table(title, list(rows[0]), [list(row.values()) for row in rows])
     other = next(one for one in results[0].held_out.classes if one != found.positive)
     costs = "; cost per row: mean cost of mistakes, +- standard error, lower is better"
-    voice.say(
+    printer.say(
         "Brier score: mean squared error of the probability, lower is better; precision: share of "
         f"the flagged rows whose class is {found.positive}; recall: share of the rows of class "
         f"{found.positive} that are flagged; ROC area: probability that a row of class "

@@ -11,7 +11,7 @@ import typer
 from posterity import comparison, tables
 from posterity.cli.app import CompareRequest, TableRequest
 from posterity.cli.options import Cluster, TableColumns, TableFile
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 
 _FEW_ROWS = 200  # below which a Gaussian process is the first choice; boosted trees from there
 _LISTS = ("number", "category", "date", "drop", "keep", "exact", "missing")
@@ -93,15 +93,15 @@ class Table:
         return comparison.compare(self.frame, self.schema, candidates, **how)
 
 
-def suggest_prediction(request: TableRequest, voice: OutputPrinter) -> None:
+def suggest_prediction(request: TableRequest, printer: OutputPrinter) -> None:
     """Print the command that predicts such a table with the saved model."""
     table = (*request.list_words(TableFile), *request.list_words(Cluster))
     out = "predictions.csv" if request.dask is None else "predictions"
-    voice.next("predict", request.save, *table, "--out", out)
+    printer.next("predict", request.save, *table, "--out", out)
 
 
 @contextlib.contextmanager
-def open_table(request: TableRequest, voice: OutputPrinter, *, folds: int = 1) -> Iterator[Table]:
+def open_table(request: TableRequest, printer: OutputPrinter, *, folds: int = 1) -> Iterator[Table]:
     """Yield the table, in memory or on the workers of a cluster that lasts for the block.
 
     What was inferred about its columns is printed.
@@ -112,12 +112,12 @@ def open_table(request: TableRequest, voice: OutputPrinter, *, folds: int = 1) -
         schema = infer_schema(sample.frame, request)
         inferred = tables.describe_schema(schema, sample.frame)
         sentences = (*source.notes, *_describe_sample(sample), *inferred)
-        voice.say(*sentences, "")
+        printer.say(*sentences, "")
         yield Table(sample, schema, sentences)
         return
     from posterity.cli import cluster
 
-    with cluster.open_on_cluster(request, voice, folds=folds) as table:
+    with cluster.open_on_cluster(request, printer, folds=folds) as table:
         yield table
 
 

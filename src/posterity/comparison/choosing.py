@@ -153,23 +153,33 @@ def _adjust_score(one: Result, standard: Result) -> Result:
 
 
 def add_probabilities(results: Sequence[Result], *, seed: int = 0) -> tuple[Result, ...]:
-    """Add the probability that each model is the best of those that were not stopped."""
-    family = [one for one in results if not one.baseline and not one.stopped]
-    if len(family) < 2:
+    """Add the probability that each model is the best of those that predicted the same rows.
+
+    The rows are those of the model that is ahead, which may have been stopped for its time.
+    """
+    family = [one for one in results if not one.baseline]
+    rows = sort_results(family)[0].held_out.rows
+    rivals = {one.name: one.held_out for one in family if np.isin(rows, one.held_out.rows).all()}
+    if len(rivals) < 2:
         return tuple(results)
-    p = compute_probabilities([one.held_out for one in family], seed=seed)
-    of = {one.name: float(chance) for one, chance in zip(family, p, strict=True)}
+    chosen = [np.isin(held.rows, rows) for held in rivals.values()]
+    log_prob = [held.log_prob[k] for held, k in zip(rivals.values(), chosen, strict=True)]
+    first = next(iter(rivals.values())).clusters
+    clusters = None if first is None else first[chosen[0]]
+    p = compute_probabilities(np.stack(log_prob, axis=1), clusters, seed=seed)
+    of = dict(zip(rivals, p.tolist(), strict=True))
     return tuple(replace(one, probability_best=of.get(one.name)) for one in results)
 
 
-def compute_probabilities(held_out: Sequence[HeldOut], *, seed: int = 0) -> Array:
-    """Return the probability that each model has the highest mean log probability.
+def compute_probabilities(
+    log_prob: Array, clusters: NDArray[Any] | None = None, *, seed: int = 0
+) -> Array:
+    """Return the probability that each of K models has the highest mean of log_prob, (n, K).
 
     The Bayesian bootstrap gives every row, or every cluster of dependent rows, an independent
     exponential weight, and counts how often each model is the best.
     """
     rng = np.random.default_rng(seed)
-    log_prob = np.stack([one.log_prob for one in held_out], axis=1)  # (n, K)
-    sums = _sum_blocks(log_prob, held_out[0].clusters, _MOST_BLOCKS, rng)
+    sums = _sum_blocks(log_prob, clusters, _MOST_BLOCKS, rng)
     best = np.argmax(rng.exponential(size=(_DRAWS, len(sums))) @ sums, axis=1)
-    return np.bincount(best, minlength=len(held_out)) / _DRAWS
+    return np.bincount(best, minlength=log_prob.shape[1]) / _DRAWS

@@ -71,9 +71,11 @@ def compare(
         Time limit in seconds. A first fold that takes more than half of the remaining time (that
         of the last model: all of it) is stopped, and later folds are run while time remains: what
         a model has finished counts. The first fold of the first baseline, of the first model and
-        of forests, and the fit of the winner to all rows, are never stopped.
+        of forests, and the fit of the winner to all rows, are never stopped. None: only models
+        whose folds take long run fewer of them, once 10,000 rows have ranked them.
     report : callable, optional
-        Called as ``report(done, total, name)`` before each fit, and once at the end.
+        Called as ``report(done, total, name)`` before each fit, and with an empty name where
+        something else follows, or nothing.
     prefer : "simple" or "best", default="simple"
         Which model to choose among those that do not differ significantly from the best: the
         simplest, or the one with the highest log score.
@@ -167,11 +169,13 @@ def rank_candidates(
     results = choosing.add_probabilities([one.summarise() for one in scored], seed=seed)
     chosen = choosing.choose_model(choosing.sort_results(results), order=order, prefer=prefer)
     by_name = {one.candidate.name: one for one in scored}
+    tell(total - 1, total, "")
+    importance = _rank_winner_inputs(by_name[chosen.name], parts, clock, seed)
     winner, fitted = _fit_to_all_rows(
         by_name, chosen.name, results, ground, clock, lambda name: tell(total - 1, total, name)
     )
-    ranked = add_two_class_scores(choosing.sort_results(fitted), ground.flagging)
     tell(total, total, "")
+    ranked = add_two_class_scores(choosing.sort_results(fitted), ground.flagging)
     return Comparison(
         schema=ground.schema,
         results=ranked,
@@ -190,7 +194,7 @@ def rank_candidates(
             target=ground.schema.target,
             flagging=ground.flagging,
         ),
-        importance=_rank_winner_inputs(by_name[chosen.name], parts, clock, seed),
+        importance=importance,
         holdout=ground.holdout,
         scope=ground.scope,
         cautions=(*ground.cautions, *_describe_copies(parts)),
@@ -218,7 +222,10 @@ def _add_stack(trials: list[Trial], parts: parting.TableFolds, clock: budgets.Cl
 def _rank_winner_inputs(
     winner: Trial, parts: parting.TableFolds, clock: budgets.Clock, seed: int
 ) -> tuple[Importance, ...]:
-    """Rank the inputs of the winner, with the estimators that are kept on their held-out rows."""
+    """Rank the inputs of the winner, with the estimators that are kept on their held-out rows.
+
+    Of a time limit, the fit to all rows comes first.
+    """
     one = winner.candidate
     folds = [fold.for_estimator(one.estimator).as_seen(one.view) for fold in parts.folds]
     measured = [
@@ -234,8 +241,9 @@ def _rank_winner_inputs(
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
         if run.estimator is not None
     ]
-    seconds = min(_IMPORTANCE, max(_LEAST_IMPORTANCE, clock.remaining()))
-    return rank_inputs(measured, seed=seed, max_seconds=seconds)
+    left = clock.remaining() - winner.seconds_of_full_fit()
+    seconds = min(_IMPORTANCE, max(_LEAST_IMPORTANCE, left))
+    return rank_inputs(measured, seed=seed, max_seconds=seconds) if measured else ()
 
 
 def _fit_to_all_rows(
@@ -247,9 +255,11 @@ def _fit_to_all_rows(
     tell: Callable[[str], None],
 ) -> tuple[tables.TableModel, list[Result]]:
     """Fit the winner to all rows, and add the evidence of models for which that takes little."""
-    tell(chosen)
     results = list(results)
     place = next(k for k, one in enumerate(results) if one.name == chosen)
+    held_out = trial.combine_quantiles(trials[chosen])
+    trials[chosen].release_memory()  # for the fit to all rows
+    tell(chosen)
     try:
         winner, results[place] = _fit_candidate(trials[chosen], results[place], ground)
     except ValueError as error:
@@ -257,7 +267,6 @@ def _fit_to_all_rows(
             f"{chosen!r} is chosen by cross-validation but cannot be fitted to "
             f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
-    held_out = trial.combine_quantiles(trials[chosen])
     results[place] = replace(results[place], held_out=held_out)
     left = min(clock.remaining(), max(_EVIDENCE, _EVIDENCE_SHARE * clock.elapsed()))
     for k, one in enumerate(results):

@@ -25,7 +25,7 @@ from posterity.arrays import Array
 from posterity.comparison import holdout
 from posterity.comparison.baselines import constant_baseline
 from posterity.comparison.holdout import Dependence
-from posterity.tables.saying import format_option
+from posterity.tables.schema_sentences import format_option
 
 _SURE = 4.0  # standard deviations of the similarity of rows paired at random
 _NOTICEABLE = 0.15  # correlation of neighbours below which intervals hardly change

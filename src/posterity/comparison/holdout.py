@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from posterity import tables
 from posterity.arrays import Array
-from posterity.tables import looking, roles, suspecting
+from posterity.tables import column_types, leaks, roles
 
 HoldoutKind: TypeAlias = Literal["random", "time", "groups", "blocks"]
 
@@ -276,17 +276,19 @@ class GroupColumn:
     numbers: Array | None  # its values, if they are numbers, whose smooth effect is no group's
 
 
-def parse_columns(frame: pl.DataFrame, schema: tables.Schema) -> dict[str, looking.ParsedColumn]:
+def parse_columns(
+    frame: pl.DataFrame, schema: tables.Schema
+) -> dict[str, column_types.ParsedColumn]:
     """Parse all columns that can be read, the dropped ones included, but for the exposure."""
     found, others = {}, {schema.target, schema.exposure and schema.exposure.name}
     for name in frame.columns:
         kind = frame.schema[name]
         if name not in others and not (kind.is_nested() or isinstance(kind, pl.Binary | pl.Object)):
-            found[name] = looking.parse_column(frame[name])
+            found[name] = column_types.parse_column(frame[name])
     return found
 
 
-def iterate_times(columns: Mapping[str, looking.ParsedColumn]) -> Iterator[tuple[str, Array]]:
+def iterate_times(columns: Mapping[str, column_types.ParsedColumn]) -> Iterator[tuple[str, Array]]:
     """Yield dates, and numbers in order that are named like a time or count the rows."""
     for name, seen in columns.items():
         values = seen.numbers
@@ -300,7 +302,7 @@ def iterate_times(columns: Mapping[str, looking.ParsedColumn]) -> Iterator[tuple
 
 
 def iterate_groups(
-    frame: pl.DataFrame, columns: Mapping[str, looking.ParsedColumn]
+    frame: pl.DataFrame, columns: Mapping[str, column_types.ParsedColumn]
 ) -> Iterator[GroupColumn]:
     """Yield columns with repeated labels or whole numbers, those named like a unit first."""
     named = {name: _is_named_like_unit(name) for name in columns}
@@ -327,10 +329,10 @@ def find_coordinates(schema: tables.Schema) -> tuple[str, str] | None:
 
 
 def _is_named_like_unit(name: str) -> bool:
-    return bool(_UNIT.search(name)) or suspecting.is_named_like_identifier(name)
+    return bool(_UNIT.search(name)) or leaks.is_named_like_identifier(name)
 
 
-def _may_group(seen: looking.ParsedColumn, *, named: bool) -> bool:
+def _may_group(seen: column_types.ParsedColumn, *, named: bool) -> bool:
     """Return whether the values of a column repeat as those of sampled groups do."""
     n_groups, n = seen.column.n_distinct, seen.n_present
     if seen.column.kind == "date" or (seen.column.kind == "number" and not seen.are_whole()):

@@ -18,6 +18,8 @@ _RACE_FOLDS = 2  # a model is stopped after this many at the earliest
 _RACE_ROWS = 100  # common rows without which no model is stopped
 _RACE_SECONDS = 1.0  # saved at least by stopping a model, which may be useful in a mixture
 _FAR, _FAR_ERRORS = 0.05, 5.0  # nats and standard errors by which it is then behind
+_ENOUGH_ROWS = 10_000  # independent held-out rows that rank a model, if more would take long
+_LONG = 15.0  # seconds for the rest of the folds of one model
 _FORESTS = (trees.RandomForestRegressor, trees.RandomForestClassifier)
 
 
@@ -36,7 +38,8 @@ def run_folds(
     stopped, so that a slow machine compares more than constants. Later folds are run in the order
     of the scores. From the second fold on, a model is stopped that is behind the best one by more
     than 0.05 nats and five standard errors over the rows that both predicted, if this saves a
-    second or more.
+    second or more. A model stops too once it has predicted 10,000 independent rows, if the rest of
+    its folds would take 15 seconds or more: they would change its score by less than its error.
     """
     essential = _find_essential(trials)
     n_folds = len(parts.folds)
@@ -59,6 +62,20 @@ def run_folds(
             )
         if _RACE_FOLDS <= number + 1 < n_folds:
             _stop_those_behind(trials, parts)
+        _stop_slow_ones(trials, parts)
+
+
+def count_raced_folds(seconds: float, n_folds: int) -> int:
+    """Return how many folds a model runs that is clearly behind, by the seconds of a fold."""
+    rest = seconds * (n_folds - _RACE_FOLDS)
+    return n_folds if rest < _RACE_SECONDS else min(_RACE_FOLDS, n_folds)
+
+
+def count_most_folds(seconds: float, n_rows: float, n_folds: int) -> int:
+    """Return how many folds of so many held-out rows any model runs, by the seconds of a fold."""
+    enough = max(math.ceil(_ENOUGH_ROWS / n_rows), 1)
+    is_long = seconds * (n_folds - enough) >= _LONG
+    return enough if is_long else n_folds
 
 
 def find_best(trials: Sequence[Trial]) -> Trial | None:
@@ -129,9 +146,23 @@ def _stop_those_behind(trials: Sequence[Trial], parts: TableFolds) -> None:
     for one in trials:
         if one is best or one is first or not one.is_running or len(one.runs) < _RACE_FOLDS:
             continue
-        if (len(parts.folds) - len(one.runs)) * one.seconds_of_fold() < _RACE_SECONDS:
+        if _estimate_rest(one, parts) < _RACE_SECONDS:
             continue
         lead, error, n = best.lead_over(one)
         if n >= _RACE_ROWS and lead > max(_FAR, _FAR_ERRORS * error):
             trial.stop_early(one, "clearly behind the best model", parts)
             one.release_memory()
+
+
+def _stop_slow_ones(trials: Sequence[Trial], parts: TableFolds) -> None:
+    """Stop models that are ranked by enough rows, where the rest of their folds takes long."""
+    for one in trials:
+        if one.is_running and one.runs and _estimate_rest(one, parts) >= _LONG:
+            held_out = one.held_out
+            if held_out.clusters is None and len(held_out.rows) >= _ENOUGH_ROWS:
+                trial.stop_early(one, "slow, and ranked by enough rows", parts)
+
+
+def _estimate_rest(one: Trial, parts: TableFolds) -> float:
+    """Estimate the seconds of the folds that a model has not run."""
+    return (len(parts.folds) - len(one.runs)) * one.seconds_of_fold()

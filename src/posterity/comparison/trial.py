@@ -77,15 +77,14 @@ class Trial:
         )
         return *measuring.compute_lead(own, its), len(own.rows)
 
-    def keep_last_estimator(self) -> None:
-        """Drop the fitted estimators of all folds but the last."""
-        self.runs = [*(replace(run, estimator=None) for run in self.runs[:-1]), *self.runs[-1:]]
+    def drop_estimators(self) -> None:
+        """Drop the fitted estimators of all folds."""
+        self.runs = [replace(run, estimator=None) for run in self.runs]
 
     def release_memory(self) -> None:
         """Drop the fitted estimators and distributions of a model that cannot be chosen."""
-        self.runs = [
-            replace(run, estimator=None, said=replace(run.said, pieces=())) for run in self.runs
-        ]
+        self.drop_estimators()
+        self.runs = [replace(run, said=replace(run.said, pieces=())) for run in self.runs]
 
     def summarise(self) -> Result:
         """Return the scores over all folds that were run; times are medians, the lower of two."""
@@ -122,12 +121,12 @@ def run_next_fold(
         try:
             fold = parts.folds[number].for_estimator(one.candidate.estimator)
             fold = fold.as_seen(one.candidate.view)
+            if len(fold.y_train) > _MOST_KEPT:
+                one.drop_estimators()  # two would be in memory, and the last one is enough
             with budget.limit_time(seconds):
                 if warm_up and not arrays.is_collection(fold.X_train):
                     _warm_up(one.candidate, fold, parts.classes, seed)
                 one.runs.append(_run_fold(one.candidate, fold, number, parts.classes, seed))
-            if len(fold.y_train) > _MOST_KEPT:
-                one.keep_last_estimator()
         except budget.OutOfTime:
             _stop(one, f"out of time, stopped after {_format_seconds(seconds)}", parts)
         except Exception as error:  # any error is reported, and the other models continue

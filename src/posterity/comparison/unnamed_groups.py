@@ -18,8 +18,8 @@ from posterity.arrays import Array
 from posterity.comparison import folds, holdout, measuring
 from posterity.comparison.holdout import Dependence, Holdout, name_group
 from posterity.comparison.results import LEVELS, HeldOut
-from posterity.tables import looking, roles
-from posterity.tables.saying import format_option
+from posterity.tables import column_types, roles
+from posterity.tables.schema_sentences import format_option
 
 _TREES, _FOLDS, _MOST_ROWS, _FEWEST_ROWS = 20, 3, 3_000, 100
 _FEWEST_VALUES, _FEWEST_LABELS = 10, 20  # groups of numbers or of sets, and of one column of texts
@@ -125,7 +125,7 @@ def _find_candidates(
     return [*kept, _Candidate((), stretches)]
 
 
-def _has_groups(seen: looking.ParsedColumn) -> bool:
+def _has_groups(seen: column_types.ParsedColumn) -> bool:
     fewest = _FEWEST_LABELS if seen.numbers is None else _FEWEST_VALUES
     return seen.column.n_distinct >= fewest
 

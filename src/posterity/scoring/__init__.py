@@ -22,8 +22,16 @@ from posterity.scoring.decisions import (
     recall,
     roc_area,
 )
-from posterity.scoring.scorers import brier_scorer, crps_scorer, log_score_scorer, rmse_scorer
-from posterity.scoring.scores import brier, crps, log_score, rmse
+from posterity.scoring.scores import (
+    brier,
+    brier_scorer,
+    crps,
+    crps_scorer,
+    log_score,
+    log_score_scorer,
+    rmse,
+    rmse_scorer,
+)
 
 __all__ = [
     "brier",

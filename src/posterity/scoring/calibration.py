@@ -9,7 +9,7 @@ from scipy import stats
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.scoring import outcomes
+from posterity.scoring import scores
 
 _LEVELS = np.linspace(0.05, 0.95, 19)
 
@@ -28,10 +28,10 @@ def interval_coverage(
     >>> scoring.interval_coverage(distributions.Normal([0.0, 0.0], 1.0), [0.3, 9.0], 0.95)
     0.5
     """
-    rows = outcomes.marginals_of(dist)
+    rows = scores.marginals_of(dist)
     low, high = rows.interval(coverage)
-    happened = outcomes.check_outcomes(rows.shape, y)
-    return outcomes.weighted_mean((low <= happened) & (happened <= high), sample_weight)
+    happened = scores.check_outcomes(rows.shape, y)
+    return scores.weighted_mean((low <= happened) & (happened <= high), sample_weight)
 
 
 def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> float:
@@ -43,7 +43,7 @@ def interval_width(dist: distributions.Distribution, coverage: float = 0.9) -> f
     >>> round(scoring.interval_width(distributions.Normal([0.0, 5.0], 1.0), 0.95), 2)
     3.92
     """
-    low, high = outcomes.marginals_of(dist).interval(coverage)
+    low, high = scores.marginals_of(dist).interval(coverage)
     return float(np.mean(high - low))
 
 
@@ -67,8 +67,8 @@ def pit(
     >>> scoring.pit(distributions.Normal([0.0, 0.0], 1.0), [0.0, 9.0]).round(3)
     array([0.5, 1. ])
     """
-    rows = outcomes.marginals_of(dist)
-    happened = outcomes.check_outcomes(rows.shape, y)
+    rows = scores.marginals_of(dist)
+    happened = scores.check_outcomes(rows.shape, y)
     if not isinstance(rows, distributions.Discrete):
         return rows.cdf(happened)
     if rng is None:

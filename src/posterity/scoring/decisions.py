@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity import distributions, validation
 from posterity.arrays import Array
-from posterity.scoring import outcomes, scores
+from posterity.scoring import scores
 
 
 def precision(
@@ -199,7 +199,7 @@ class _ScoredRows:
         sample_weight: ArrayLike | None,
         positive: int,
     ) -> "_ScoredRows":
-        """Check predictions of two classes, and their outcomes."""
+        """Check predictions of two classes, and their scores."""
         p = scores.class_probabilities(prediction)
         if p.ndim != 2 or p.shape[1] != 2:
             raise ValueError(
@@ -208,7 +208,7 @@ class _ScoredRows:
             )
         if positive not in (0, 1):
             raise ValueError(f"positive must be the code of a class, 0 or 1, not {positive!r}.")
-        k = outcomes.check_codes(p, y)
+        k = scores.check_codes(p, y)
         weights = validation.check_sample_weight(sample_weight, len(k))
         return cls(p[:, positive], k == positive, np.ones(len(k)) if weights is None else weights)
 

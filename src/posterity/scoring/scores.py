@@ -1,11 +1,18 @@
-"""Scores of a batch of predictions: log score, CRPS, Brier score and RMSE."""
+"""Scores of predictions: log score, CRPS, Brier score and RMSE, also as scorers of scikit-learn.
+
+A scorer is callable(estimator, X, y), higher is better. An estimator has ``predict_dist``, or is a
+pipeline, a search or another of scikit-learn's wrappers around one that has it. Classifiers with
+``predict_proba`` are scored, too.
+"""
+
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, is_classifier
 
-from posterity import distributions
+from posterity import distributions, models, validation
 from posterity.arrays import Array
-from posterity.scoring import outcomes
 
 
 def log_score(
@@ -21,12 +28,12 @@ def log_score(
     >>> round(scoring.log_score(distributions.Normal([0.0, 1.0], 1.0), [0.0, 2.0]), 4)
     -1.1689
     """
-    happened = outcomes.check_outcomes(dist.shape, y)
+    happened = check_outcomes(dist.shape, y)
     if isinstance(dist, distributions.MultivariateNormal):
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be used with a joint prediction.")
         return float(np.sum(dist.log_prob(happened)) / dist.size)
-    return outcomes.weighted_mean(dist.log_prob(happened), sample_weight)
+    return weighted_mean(dist.log_prob(happened), sample_weight)
 
 
 def crps(
@@ -42,12 +49,12 @@ def crps(
     >>> round(scoring.crps(distributions.Normal([0.0, 1.0], 0.0), [0.5, 1.0]), 4)
     0.25
     """
-    rows = outcomes.marginals_of(dist)
+    rows = marginals_of(dist)
     if not isinstance(rows, distributions.Continuous):
         raise TypeError(
             f"The CRPS needs continuous predictions, not {type(dist).__name__}; use brier."
         )
-    return outcomes.weighted_mean(rows.crps(outcomes.check_outcomes(rows.shape, y)), sample_weight)
+    return weighted_mean(rows.crps(check_outcomes(rows.shape, y)), sample_weight)
 
 
 def brier(
@@ -76,9 +83,9 @@ def brier(
     0.1
     """
     p = class_probabilities(prediction)
-    k = outcomes.check_codes(p, y)
+    k = check_codes(p, y)
     squares = np.sum((p - (k[..., None] == np.arange(p.shape[-1]))) ** 2, axis=-1)
-    return outcomes.weighted_mean(squares / 2.0 if p.shape[-1] == 2 else squares, sample_weight)
+    return weighted_mean(squares / 2.0 if p.shape[-1] == 2 else squares, sample_weight)
 
 
 def rmse(
@@ -97,8 +104,8 @@ def rmse(
     if isinstance(prediction, distributions.Distribution):
         return rmse(prediction.mean(), y, sample_weight)
     mean = np.asarray(prediction, dtype=np.float64)
-    error = mean - outcomes.check_outcomes(mean.shape, y)
-    return float(np.sqrt(outcomes.weighted_mean(error**2, sample_weight)))
+    error = mean - check_outcomes(mean.shape, y)
+    return float(np.sqrt(weighted_mean(error**2, sample_weight)))
 
 
 def class_probabilities(prediction: distributions.Discrete | ArrayLike) -> Array:
@@ -113,3 +120,122 @@ def class_probabilities(prediction: distributions.Discrete | ArrayLike) -> Array
     if p.ndim not in (1, 2) or not np.all((p >= 0.0) & (p <= 1.0)):
         raise ValueError("Probabilities must be in [0, 1] and have shape (n,) or (n, C).")
     return np.stack([1.0 - p, p], axis=-1) if p.ndim == 1 else p
+
+
+def log_score_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the log score of the predictions of an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Standard:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 1.0)
+    >>> round(scoring.log_score_scorer(Standard(), np.ones((2, 1)), [0.0, 1.0]), 4)
+    -1.1689
+    """
+    return log_score(models.predict_dist(estimator, X), _encode_labels(estimator, y))
+
+
+def crps_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the negative CRPS of the predictions of a regressor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Certain:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 0.0)
+    >>> scoring.crps_scorer(Certain(), np.ones((2, 1)), [0.0, 1.0])
+    -0.5
+    """
+    return -crps(models.predict_dist(estimator, X), y)
+
+
+def brier_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the negative Brier score of the predictions of a classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, ClassifierMixin
+    >>> from posterity import distributions, scoring
+    >>> class Undecided(ClassifierMixin, BaseEstimator):
+    ...     classes_ = np.array(["cat", "dog"])
+    ...     def predict_dist(self, X):
+    ...         return distributions.Bernoulli.from_logit(np.zeros(len(X)))
+    >>> scoring.brier_scorer(Undecided(), np.ones((2, 1)), ["dog", "dog"])
+    -0.25
+    """
+    return -brier(models.predict_dist(estimator, X), _encode_labels(estimator, y))
+
+
+def rmse_scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
+    """Return the negative root mean squared error of the mean predicted by a regressor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import distributions, scoring
+    >>> class Standard:
+    ...     def predict_dist(self, X):
+    ...         return distributions.Normal(np.zeros(len(X)), 1.0)
+    >>> scoring.rmse_scorer(Standard(), np.ones((2, 1)), [2.0, -2.0])
+    -2.0
+    """
+    return -rmse(models.predict_dist(estimator, X), y)
+
+
+def _encode_labels(estimator: Any, y: ArrayLike) -> NDArray[Any]:
+    """Convert labels to class codes of the estimator; other targets are unchanged."""
+    labels = np.asarray(y)
+    if not (isinstance(estimator, BaseEstimator) and is_classifier(estimator)):
+        return labels
+    classes = estimator.classes_
+    unknown = labels[~np.isin(labels, classes)]
+    if unknown.size:
+        raise ValueError(
+            f"y contains the label '{unknown[0]}', which was not in the training data."
+        )
+    return np.searchsorted(classes, labels)
+
+
+def marginals_of(dist: distributions.Distribution) -> distributions.Univariate:
+    """Return the marginal predictions of single rows."""
+    if isinstance(dist, distributions.MultivariateNormal):
+        return dist.marginals()
+    if isinstance(dist, distributions.Univariate):
+        return dist
+    raise TypeError(f"Predictions must be univariate distributions, not {type(dist).__name__}.")
+
+
+def check_outcomes(shape: tuple[int, ...], y: ArrayLike) -> Array:
+    """Check that outcomes have exactly this shape; broadcasting would mix rows."""
+    outcomes = np.asarray(y)
+    if outcomes.dtype.kind not in "biuf":
+        raise TypeError(f"y must be numeric (classes as codes from 0), not {outcomes.dtype}.")
+    if outcomes.shape != shape:
+        raise ValueError(f"y has shape {outcomes.shape}, but the predictions have {shape}.")
+    if np.any(np.isnan(outcomes)):
+        raise ValueError("y contains NaN; remove rows without an outcome.")
+    return outcomes.astype(np.float64)
+
+
+def check_codes(p: Array, y: ArrayLike) -> NDArray[Any]:
+    """Check that there is one class code for each row of class probabilities."""
+    k = np.asarray(y)
+    if k.shape != p.shape[:-1] or not np.all(np.isin(k, np.arange(p.shape[-1]))):
+        raise ValueError(
+            f"y must have {p.shape[0]} class codes from 0 to {p.shape[-1] - 1}, one per row."
+        )
+    return k
+
+
+def weighted_mean(values: Any, sample_weight: ArrayLike | None) -> float:
+    """Return the weighted mean over rows, after averaging all other axes."""
+    rows = np.atleast_1d(values)
+    per_row = np.mean(rows.reshape(len(rows), -1), axis=1)
+    weights = validation.check_sample_weight(sample_weight, len(per_row))
+    return float(np.average(per_row, weights=weights))

@@ -16,7 +16,7 @@ from posterity.tables.roles import (
     strip_exposure,
     takes_exposure,
 )
-from posterity.tables.saying import describe_schema
+from posterity.tables.schema_sentences import describe_schema
 from posterity.tables.sources import Sample, Source, open_source, read
 from posterity.tables.spread_rows import SpreadRows, write_predictions
 from posterity.tables.table_model import TableModel

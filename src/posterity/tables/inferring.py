@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from posterity.tables import frames, looking, saying, suspecting, targets
+from posterity.tables import column_types, frames, leaks, schema_sentences, targets
+from posterity.tables.column_types import ParsedColumn
 from posterity.tables.columns import Column, Dropped, Kind, Schema, TableError, Task
-from posterity.tables.looking import ParsedColumn
 from posterity.tables.roles import EXPOSURE, GROUPS, Roles, infer_exposure
 from posterity.tables.spelling import sort_labels
 
@@ -208,7 +208,7 @@ def _classify_column(
     """Add a column to the inputs or to the excluded columns."""
     name = cells.name
     if name in wishes.drop:
-        found.dropped.append(Dropped(name, saying.ASKED))
+        found.dropped.append(Dropped(name, schema_sentences.ASKED))
         return
     if cells.dtype.is_nested() or isinstance(cells.dtype, pl.Binary | pl.Object):
         found.dropped.append(Dropped(name, f"it contains values of type {cells.dtype}", final=True))
@@ -217,16 +217,16 @@ def _classify_column(
         role = EXPOSURE if name == wishes.roles.exposure else GROUPS
         found.dropped.append(Dropped(name, role, final=True))
         return
-    seen = looking.parse_column(
+    seen = column_types.parse_column(
         cells, wishes.kinds.get(name), missing=wishes.missing, exact=name in wishes.exact
     )
     wishes.roles.check_kind(seen.column)
-    why = suspecting.find_uninformative(seen)
+    why = leaks.find_uninformative(seen)
     if why:
         found.dropped.append(Dropped(name, why, final=True))
         return
     found.notes.extend(seen.notes)
-    if name not in wishes.kinds and suspecting.is_free_text(seen):
+    if name not in wishes.kinds and leaks.is_free_text(seen):
         seen = replace(seen, column=replace(seen.column, kind="text"))
     suspicion = _find_reason_to_exclude(found, seen, target, is_class, name in wishes.kinds)
     if suspicion and name not in wishes.keep:
@@ -241,24 +241,24 @@ def _find_reason_to_exclude(
     found: _InferredColumns, seen: ParsedColumn, target: ParsedColumn, is_class: bool, said: bool
 ) -> str | None:
     """Return why a column should be excluded, and add a note for the user."""
-    leak = suspecting.find_leak(seen, target, is_class)
+    leak = leaks.find_leak(seen, target, is_class)
     if leak:
         found.notes.append(
             f"{seen.column.name!r} seems to leak the target: {leak}. Keep it only if it is known "
-            f"before the target ({saying.format_option('keep', seen.column.name)})."
+            f"before the target ({schema_sentences.format_option('keep', seen.column.name)})."
         )
         return leak
-    identifier = None if said else suspecting.find_identifier(seen)
-    if identifier == suspecting.COUNTS and suspecting.follows_rows(seen, target):
+    identifier = None if said else leaks.find_identifier(seen)
+    if identifier == leaks.COUNTS and leaks.follows_rows(seen, target):
         found.notes.append(
             f"{seen.column.name!r} counts the rows, and the target varies along them: it is kept. "
             "Exclude it if it only numbers them "
-            f"({saying.format_option('drop', seen.column.name)})."
+            f"({schema_sentences.format_option('drop', seen.column.name)})."
         )
         return None
     if identifier:
         return identifier
-    first = found.fingerprints.setdefault(suspecting.hash_values(seen), seen.column.name)
+    first = found.fingerprints.setdefault(leaks.hash_values(seen), seen.column.name)
     return f"it is a copy of {first!r}" if first != seen.column.name else None
 
 
@@ -266,8 +266,11 @@ def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _Colum
     """Add a note about repeating numbers named like an identifier."""
     name = seen.column.name
     asked = name in wishes.keep or name in wishes.kinds
-    if not asked and seen.are_whole() and suspecting.is_named_like_identifier(name):
-        drop, category = saying.format_option("drop", name), saying.format_option("category", name)
+    if not asked and seen.are_whole() and leaks.is_named_like_identifier(name):
+        drop, category = (
+            schema_sentences.format_option("drop", name),
+            schema_sentences.format_option("category", name),
+        )
         found.notes.append(
             f"{name!r} is named like an identifier, but its values repeat: exclude it ({drop}) "
             f"or read it as a category ({category}) unless it is a quantity."
@@ -277,7 +280,7 @@ def _note_identifier(found: _InferredColumns, seen: ParsedColumn, wishes: _Colum
 def _note_duplicates(found: _InferredColumns, table: pl.DataFrame, target: str) -> None:
     """Add a note about duplicate rows."""
     names = [column.name for column in found.inputs]
-    n_copies = suspecting.count_duplicates(table.select(*names, target), found.inputs)
+    n_copies = leaks.count_duplicates(table.select(*names, target), found.inputs)
     if n_copies:
         found.notes.append(
             f"{n_copies:,} of {table.height:,} rows are exact duplicates. Remove rows that were "

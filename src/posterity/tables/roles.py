@@ -13,9 +13,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from posterity import distributions, models
 from posterity.arrays import Array
-from posterity.tables import dates, frames, looking, texts
+from posterity.tables import column_types, dates, frames, texts
+from posterity.tables.column_types import ParsedColumn
 from posterity.tables.columns import Column, Schema, TableError, refuse_cells
-from posterity.tables.looking import ParsedColumn
 
 REGIONS = 25
 """Regions into which rows with coordinates are divided, where nothing says how many."""
@@ -311,7 +311,7 @@ def infer_exposure(cells: pl.Series, target: ParsedColumn, missing: tuple[str, .
             "exposure (--exposure)."
         ),
     )
-    column = looking.parse_column(cells, "number", missing=missing).column
+    column = column_types.parse_column(cells, "number", missing=missing).column
     read_exposures(pl.DataFrame([cells]), column, needed=~np.isnan(counts))
     return column
 

@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.tables import dates, frames, looking, saying, spelling, texts
+from posterity.tables import column_types, dates, frames, schema_sentences, spelling, texts
+from posterity.tables.column_types import ParsedColumn
 from posterity.tables.columns import TableError, Task, list_names, refuse_cells
-from posterity.tables.looking import ParsedColumn
 
 MOST_CLASSES = 50
 _FEW_WHOLE = 10  # maximum number of distinct whole numbers treated as classes
@@ -44,7 +44,7 @@ def infer_target(
         number = _parse_numbers(cells, missing)
         _require_variation(number)
         return task, number, number.notes
-    seen = looking.parse_column(cells, missing=missing, exact=exact)
+    seen = column_types.parse_column(cells, missing=missing, exact=exact)
     _require_variation(seen)
     chosen, notes = (task, ()) if task else _infer_task(seen)
     if chosen == "regression":
@@ -102,9 +102,9 @@ def find_counts(seen: ParsedColumn) -> str | None:
     Examples
     --------
     >>> import polars as pl
-    >>> coded = looking.parse_column(pl.Series("kind", [0, 1, 2] * 9 + [0] * 9))
+    >>> coded = column_types.parse_column(pl.Series("kind", [0, 1, 2] * 9 + [0] * 9))
     >>> find_counts(coded)
-    >>> find_counts(looking.parse_column(pl.Series("n_visits", [0, 1, 2] * 9 + [0] * 9)))
+    >>> find_counts(column_types.parse_column(pl.Series("n_visits", [0, 1, 2] * 9 + [0] * 9)))
     'its name says so'
     """
     assert seen.numbers is not None
@@ -150,11 +150,11 @@ def _parse_numbers(cells: pl.Series, missing: Sequence[str]) -> ParsedColumn:
             lambda row: (
                 f"{str(cells[row])!r} is not a number, which regression requires. Correct "
                 "the cell, leave it empty, count it as missing "
-                f"({saying.format_option('missing', str(cells[row]))}), or use --task "
+                f"({schema_sentences.format_option('missing', str(cells[row]))}), or use --task "
                 "classification."
             ),
         )
-    seen = looking.parse_column(cells, "number", missing=missing)
+    seen = column_types.parse_column(cells, "number", missing=missing)
     column = replace(seen.column, lenient=bool(values.odd.any()))
     return ParsedColumn(column, seen.numbers, notes=seen.notes)
 
@@ -167,7 +167,7 @@ def _parse_classes(seen: ParsedColumn, cells: pl.Series, exact: bool) -> ParsedC
         return ParsedColumn(column, labels=labels, notes=seen.notes)
     if column.kind == "category":
         return seen
-    return looking.parse_column(cells, "category", missing=column.missing_words, exact=exact)
+    return column_types.parse_column(cells, "category", missing=column.missing_words, exact=exact)
 
 
 def _check_classes(seen: ParsedColumn) -> tuple[str, ...]:

@@ -9,15 +9,12 @@ from posterity.report.contents import ReportData
 from posterity.report.sections import (
     calibration,
     curves,
-    flagged,
     inputs,
     models,
-    panel,
     prediction,
     ranking,
-    reproduce,
-    residuals,
     rows,
+    usage,
     weights,
 )
 from posterity.report.sections.blocks import Section
@@ -26,17 +23,17 @@ ORDER: tuple[Callable[[ReportData], Section | None], ...] = (
     ranking.section,
     prediction.show_numbers,
     prediction.show_classes,
-    flagged.section,
+    ranking.show_flagged,
     calibration.section,
-    residuals.section,
+    calibration.show_residuals,
     inputs.section,
     weights.section,
     curves.section,
     rows.show_vectors,
     rows.show_surprising_rows,
-    panel.section,
+    usage.show_panel,
     models.section,
-    reproduce.section,
+    usage.show_command,
 )
 
 

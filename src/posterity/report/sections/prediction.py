@@ -9,7 +9,7 @@ from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
 from posterity.report.contents import ReportData, draw_positions
 from posterity.report.sections.blocks import Figure, Figures, Section
-from posterity.report.sections.download import offer_predictions
+from posterity.report.sections.usage import offer_predictions
 from posterity.report.svg import Plot
 
 _N_STICKS = 240  # intervals that remain distinguishable

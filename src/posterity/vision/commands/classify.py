@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import files, vision
 from posterity.arrays import Array
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision import base, patches
 from posterity.vision.commands import label_images, results, sources
 from posterity.vision.commands.picture_requests import ClassifyPatchesRequest, PixelRequest

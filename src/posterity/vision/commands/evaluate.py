@@ -13,8 +13,8 @@ import typer
 
 from posterity import displays, files, persistence, tables, vision
 from posterity.arrays import Array
-from posterity.cli import outcome, outputs
-from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.cli import outcome, output
+from posterity.cli.output import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import evaluate_classes, reading, results, sources
 from posterity.vision.commands.results import Evaluation
@@ -194,7 +194,7 @@ def _check_outputs(request: EvaluateRequest) -> None:
     )
     for path in (request.out, request.draw):
         if path is not None:
-            outputs.check_output_file(path, force=request.force, inputs=inputs)
+            output.check_output_file(path, force=request.force, inputs=inputs)
     if request.out is not None:
         results.find_format(request.out)
     if request.draw is not None and Path(request.draw).suffix.lower() not in _PICTURES:

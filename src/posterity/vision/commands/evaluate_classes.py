@@ -15,7 +15,7 @@ from scipy import special
 from posterity import displays, persistence, tables, vision
 from posterity.arrays import Array
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter, to_json_types
+from posterity.cli.output import OutputPrinter, to_json_types
 from posterity.scoring.calibration import ProbabilityBins
 from posterity.vision.commands import label_images, reading, sources
 from posterity.vision.commands.label_images import VOID, LabelledPlace, LabelReader

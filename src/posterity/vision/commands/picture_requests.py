@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from posterity.cli import groups
+from posterity.cli import command
 from posterity.cli.command import register_request
 from posterity.cli.options import Force, Request, Seed, in_files
 
@@ -65,7 +65,7 @@ Void = Annotated[list[int], typer.Option(min=0, help=_VOID_HELP)]
 NO_LABEL: Any = (255,)  # a default that no one can change
 
 app = typer.Typer(
-    cls=groups.PlainGroup,
+    cls=command.PlainGroup,
     no_args_is_help=True,
     help="Objects, pixels, bodies and tracks in images, with probabilities.",
 )

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, TypeVar
 import typer
 
 from posterity import progress, vision
-from posterity.cli import outcome, outputs
-from posterity.cli.voice import OutputPrinter
+from posterity.cli import outcome, output
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import results, sources
 from posterity.vision.commands.results import Kind, PictureResult
 from posterity.vision.commands.sources import Picture
@@ -43,14 +43,14 @@ class PictureFile:
         """Refuse a file or a folder that cannot be written."""
         option = f"--{self.option}"
         if not is_single:
-            outputs.check_output_folder(
+            output.check_output_folder(
                 place, force=force, inputs=inputs, why=self.why, option=option
             )
             return
         if Path(place).suffix.lower() not in self.suffixes:
             ends = " or ".join(self.suffixes)
             raise typer.BadParameter(f"{option} {place!r} must end in {ends}.")
-        outputs.check_output_file(place, force=force, inputs=inputs)
+        output.check_output_file(place, force=force, inputs=inputs)
 
 
 @dataclass

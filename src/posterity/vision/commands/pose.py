@@ -10,7 +10,7 @@ import typer
 
 from posterity import displays, vision
 from posterity.arrays import Array
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
 from posterity.vision.commands import results, sources
 from posterity.vision.commands.picture_requests import PoseRequest

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import typer
 
 from posterity import files
-from posterity.cli import outputs
+from posterity.cli import output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -164,7 +164,7 @@ def check_out(out: str | None, *, force: bool, inputs: tuple[str, ...]) -> None:
     """Refuse a file of answers that cannot be written."""
     if out is not None and out != STDOUT:
         find_format(out)
-        outputs.check_output_file(out, force=force, inputs=inputs)
+        output.check_output_file(out, force=force, inputs=inputs)
 
 
 def find_format(out: str) -> str:

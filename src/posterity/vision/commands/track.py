@@ -11,8 +11,8 @@ import typer
 
 from posterity import files, vision
 from posterity.arrays import Array
-from posterity.cli import outcome, outputs
-from posterity.cli.voice import OutputPrinter
+from posterity.cli import outcome, output
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import picture_tasks, results, sources
 from posterity.vision.commands.picture_requests import TrackRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally
@@ -50,11 +50,11 @@ class TrackTask(PictureTask):
         if draw is None:
             return
         if Path(draw).suffix.lower() == ".gif":
-            outputs.check_output_file(draw, force=force, inputs=inputs)
+            output.check_output_file(draw, force=force, inputs=inputs)
         elif Path(draw).suffix.lower() in _VIDEOS:
             raise typer.BadParameter(f"--draw {draw!r} must be a folder or end in .gif.")
         else:
-            outputs.check_output_folder(
+            output.check_output_folder(
                 draw, force=force, inputs=inputs, why="one frame per file", option="--draw"
             )
 

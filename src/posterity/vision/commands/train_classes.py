@@ -8,9 +8,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from posterity import persistence, vision
-from posterity.cli import amounts, outcome, outputs
+from posterity.cli import outcome, output
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import label_images, reading, sources
 from posterity.vision.commands.label_images import VOID
 from posterity.vision.commands.picture_tasks import count_things
@@ -31,11 +31,11 @@ class _Learned(NamedTuple):
 def run(request: LearnRequest | TrainPatchesRequest, printer: OutputPrinter) -> None:
     """Read images and classes, learn, and save the model."""
     sources.require_pillow()
-    outputs.check_output_file(request.out, force=request.force, inputs=request.folders)
+    output.check_output_file(request.out, force=request.force, inputs=request.folders)
     found = _LEARN[request.system](request, printer)
     persistence.save(found.model, request.out)
     n_bytes = Path(request.out).stat().st_size
-    printer.say(f"{found.sentence} saved to {request.out} ({amounts.format_size(n_bytes)}).")
+    printer.say(f"{found.sentence} saved to {request.out} ({output.format_size(n_bytes)}).")
     first, *options = request.example
     printer.next("vision", request.command, first, "--model", request.out, *options)
     printer.give({"model": request.out, **found.answer, "n_bytes": n_bytes})

@@ -6,9 +6,9 @@ import numpy as np
 import typer
 
 from posterity import persistence, tables, vision
-from posterity.cli import amounts, outcome, outputs
+from posterity.cli import outcome, output
 from posterity.cli.outcome import ModelError
-from posterity.cli.voice import OutputPrinter
+from posterity.cli.output import OutputPrinter
 from posterity.vision.commands import reading, sources
 from posterity.vision.commands.reading import TrainingImages
 from posterity.vision.commands.training_requests import TrainDetectorRequest
@@ -60,8 +60,8 @@ def _build_detector(request: TrainDetectorRequest) -> vision.WindowDetector:
 def _check_outputs(request: TrainDetectorRequest) -> None:
     given = (request.patches, request.scenes, request.boxes)
     inputs = tuple(path for path in given if path is not None)
-    outputs.check_output_file(request.out, force=request.force, inputs=inputs)
-    outputs.check_output_file(str(request.unfinished), force=request.force, inputs=inputs)
+    output.check_output_file(request.out, force=request.force, inputs=inputs)
+    output.check_output_file(str(request.unfinished), force=request.force, inputs=inputs)
     if request.resume and not request.unfinished.exists():
         raise typer.BadParameter(
             f"there is no checkpoint {str(request.unfinished)!r}; train without --resume."
@@ -149,7 +149,7 @@ def _conclude(
     n_bytes = Path(request.out).stat().st_size
     printer.say(
         f"Detector of {detector.n_estimators_:,} trees saved to {request.out} "
-        f"({amounts.format_size(n_bytes)})."
+        f"({output.format_size(n_bytes)})."
     )
     printer.next("vision", "evaluate", "--model", request.out, "--boxes", "boxes.csv")
     printer.give(

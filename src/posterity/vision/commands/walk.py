@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from posterity import files, vision
 from posterity.arrays import Array
-from posterity.cli import outcome, outputs
-from posterity.cli.voice import OutputPrinter
+from posterity.cli import outcome, output
+from posterity.cli.output import OutputPrinter
 from posterity.vision import masks
 from posterity.vision.commands import results, sources
 from posterity.vision.commands.picture_requests import WalkRequest
@@ -40,7 +40,7 @@ def run(request: WalkRequest, printer: OutputPrinter) -> None:
     suffix = Path(request.out).suffix.lower()
     if suffix not in (*_ANIMATIONS, _TABLE):
         raise typer.BadParameter(f"--out {request.out!r} must end in .svg, .gif or .csv.")
-    outputs.check_output_file(request.out, force=request.force, inputs=tuple(request.mask or ()))
+    output.check_output_file(request.out, force=request.force, inputs=tuple(request.mask or ()))
     if suffix == ".gif" or request.mask:
         sources.require_pillow()
     model = sources.load_model(request.model, vision.WalkingModel, "walking", _ADVICE)

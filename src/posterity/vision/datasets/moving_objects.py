@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from posterity import datasets
 from posterity.arrays import Array
-from posterity.datasets import base
 
 _OUTLINE = 1.12  # radius of the object in half sides of its box
 _SENSOR_NOISE = 3.0  # gray values
@@ -51,7 +51,7 @@ def moving_object(
     turning: float = 0.2,
     light: float = 0.2,
     speed: float = 1.0,
-    random_state: base.Seed = 0,
+    random_state: datasets.Seed = 0,
 ) -> MovingObject:
     """Simulate a textured ball in front of a textured background and a moving camera.
 
@@ -84,7 +84,7 @@ def moving_object(
     >>> sequence.frames.shape, float(sequence.visible.min())
     ((30, 120, 160), 0.0)
     """
-    n, rng = base.check_count("n_frames", n_frames), np.random.default_rng(random_state)
+    n, rng = datasets.check_count("n_frames", n_frames), np.random.default_rng(random_state)
     scene = _Scene(rng, n, shape, radius, turning, light, speed)
     drawn = [scene.draw(t, hidden) for t in range(n)]
     return MovingObject(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from posterity import datasets
 from posterity.arrays import Array
-from posterity.datasets import base
 from posterity.vision import bodies as people
 from posterity.vision.bodies.frames import find_heading
 
@@ -68,7 +68,7 @@ def bodies(
     *,
     max_turn: float = 180.0,
     noise: bool = True,
-    random_state: base.Seed = 0,
+    random_state: datasets.Seed = 0,
     **ranges: Any,
 ) -> Bodies:
     """Render people in recorded poses: depth, parts of the body and joints.
@@ -96,7 +96,7 @@ def bodies(
     >>> round(float(data.depth[data.parts < 255].mean()), 1)
     3.2
     """
-    base.check_count("n_frames", n_frames)
+    datasets.check_count("n_frames", n_frames)
     sensor = people.DepthSensor() if noise else None
     sampler = people.FrameSampler(sensor=sensor, max_turn=max_turn, **ranges)
     recordings = motions()
@@ -237,8 +237,8 @@ def walkers(
     >>> len(walk.poses), round(float(walk.times[1]), 2)
     (32, 0.2)
     """
-    base.check_count("n_walks", n_walks)
-    base.check_count("step", step)
+    datasets.check_count("n_walks", n_walks)
+    datasets.check_count("step", step)
     chosen = _list_walks() if recordings is None else list(recordings)
     if n_walks > len(chosen) and recordings is None:
         raise ValueError(f"n_walks={n_walks}, but there are {len(chosen)} walks.")

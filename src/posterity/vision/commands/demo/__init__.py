@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from posterity import files, progress, report
-from posterity.cli import outputs
-from posterity.cli.voice import OutputPrinter, command_name
+from posterity.cli import output
+from posterity.cli.output import OutputPrinter, command_name
 from posterity.vision.commands import sources
 from posterity.vision.commands.demo import detectors, people, pixels
 from posterity.vision.commands.results import Demonstration
@@ -42,7 +42,7 @@ def run(request: DemoRequest, printer: OutputPrinter) -> None:
     """Write a folder with a page, its pictures, and files to try commands on."""
     sources.require_pillow()
     why = "the demo writes several files"
-    outputs.check_output_folder(request.out, force=request.force, why=why)
+    output.check_output_folder(request.out, force=request.force, why=why)
     folder = Path(request.out)
     folder.mkdir(parents=True, exist_ok=True)
     sections, records = [], []

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
-from posterity.tables import dates, saying, spelling, texts
+from posterity.tables import dates, schema_sentences, spelling, texts
 from posterity.tables.columns import Column, Kind, TableError
 from posterity.tables.texts import InferredNumbers, ParsedNumbers
 
@@ -103,7 +103,7 @@ def _parse_labels(
         missing_words=words,
         spellings=spellings,
     )
-    undo = f"{saying.format_option('exact', cells.name)} to keep them apart"
+    undo = f"{schema_sentences.format_option('exact', cells.name)} to keep them apart"
     merged = spelling.describe_merging(cells, written, spellings, undo)
     return ParsedColumn(column, labels=labels, notes=reading.notes + merged)
 
@@ -156,7 +156,7 @@ def _note_sentinel(column: Column, numbers: Array) -> tuple[str, ...]:
     n, shown = int(np.sum(numbers == sentinel)), f"{sentinel:.15g}"
     return (
         f"{column.name!r} is {shown} in {n:,} rows, far from its other values: if that stands for "
-        f"a missing value, add {saying.format_option('missing', shown)}.",
+        f"a missing value, add {schema_sentences.format_option('missing', shown)}.",
     )
 
 
@@ -175,7 +175,7 @@ def _read_as(cells: pl.Series, kind: Kind) -> _Reading:
         raise TableError(
             f"Column {cells.name!r} was to be read as {kind}s, but none of its values is a {kind}: "
             f"row {row + 1} is {texts.format_cell(cells[row])}. Leave out "
-            f"{saying.format_option(kind, cells.name)}."
+            f"{schema_sentences.format_option(kind, cells.name)}."
         )
     return reading
 
@@ -219,7 +219,7 @@ def _read_long_numbers(cells: pl.Series, values: ParsedNumbers) -> _Reading | No
     note = (
         f"{cells.name!r} has whole numbers above 2^53, which are not all different as "
         "floating-point numbers: it is read as a category "
-        f"({saying.format_option('number', cells.name)} to change)."
+        f"({schema_sentences.format_option('number', cells.name)} to change)."
     )
     return _Reading("category", "long whole numbers", notes=(note,))
 
@@ -271,7 +271,7 @@ def _read_codes(cells: pl.Series) -> _Reading:
     first = next(text for text in texts.sample_texts(cells) if text.startswith("0"))
     note = (
         f"{cells.name!r} has codes with leading zeros such as {first!r} and is read as a category "
-        f"({saying.format_option('number', cells.name)} to change)."
+        f"({schema_sentences.format_option('number', cells.name)} to change)."
     )
     return _Reading("category", "codes with leading zeros", notes=(note,))
 
@@ -294,7 +294,7 @@ def _read_numbers(cells: pl.Series, found: InferredNumbers, why: str) -> _Readin
 def _note_odd_texts(cells: pl.Series, reading: _Reading, found: InferredNumbers) -> tuple[str, ...]:
     """Say why texts that are mostly numbers are labels, and what to type."""
     assert reading.values is not None
-    option = saying.format_option("number", cells.name)
+    option = schema_sentences.format_option("number", cells.name)
     if 1 < len(found.units) <= _MOST_UNITS:
         used = ", ".join(f"{unit!r} ({n:,})" for unit, n in found.units.items())
         return (
@@ -305,7 +305,7 @@ def _note_odd_texts(cells: pl.Series, reading: _Reading, found: InferredNumbers)
     odd = spelling.list_odd_texts(cells, reading.values.odd)
     if reading.values.odd.sum() >= _WORTH * cells.drop_nulls().len():
         return ()
-    words = " ".join(saying.format_option("missing", word) for word in odd[:_OFFERED])
+    words = " ".join(schema_sentences.format_option("missing", word) for word in odd[:_OFFERED])
     offered = f"{words} counts it as missing, and " if len(odd) <= _OFFERED else ""
     first = texts.format_cell(cells[int(reading.values.odd.argmax())])
     return (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from posterity.cli import voice
+from posterity.cli import output
 
 
 @pytest.fixture
@@ -18,13 +18,13 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_a_command_that_no_shell_finds_is_told_by_its_path(installed):
-    assert voice.command_name("env/bin/posterity") == "env/bin/posterity"
+    assert output.command_name("env/bin/posterity") == "env/bin/posterity"
 
 
 def test_one_that_a_shell_finds_is_told_by_its_name(installed, monkeypatch):
     monkeypatch.setenv("PATH", str(installed.parent))
-    assert voice.command_name("env/bin/posterity") == "posterity"
-    assert voice.command_name(str(installed)) == "posterity"
+    assert output.command_name("env/bin/posterity") == "posterity"
+    assert output.command_name(str(installed)) == "posterity"
 
 
 def test_another_of_that_name_on_the_path_is_not_meant(installed, monkeypatch, tmp_path):
@@ -33,9 +33,9 @@ def test_another_of_that_name_on_the_path_is_not_meant(installed, monkeypatch, t
     other.write_text("#!/bin/sh\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(other.parent))
-    assert voice.command_name("env/bin/posterity") == "env/bin/posterity"
+    assert output.command_name("env/bin/posterity") == "env/bin/posterity"
 
 
 @pytest.mark.parametrize("typed", ["python", "-c", "gone/bin/posterity"])
 def test_what_is_no_such_program_has_its_name(installed, typed):
-    assert voice.command_name(typed) == "posterity"
+    assert output.command_name(typed) == "posterity"

@@ -10,8 +10,8 @@ from scipy import stats
 
 from posterity.arrays import Array
 from posterity.tables import encoding, label_parts
+from posterity.tables.column_types import ParsedColumn
 from posterity.tables.columns import Column
-from posterity.tables.looking import ParsedColumn
 
 _IDENTIFIER = re.compile(
     r"(?:^|[\W_])(?:ids?|idx|index|key|uuid|guid|row|rowid|rownum|rownames?|obs|serial|nr|no)$|^unnamed|^$",
