@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.trees.growth import class_nodes, level_search, normal_nodes, terms
+from posterity.trees.growth import class_terms, normal_terms
 from posterity.trees.growth.partition import LevelSplit, NodeSplits
 
 
@@ -45,8 +45,8 @@ class SplitSearch:
 
         Codes are (K, m). Of splits that are equally good it is the first test, and the lowest code.
         """
-        rows = codes, target, weights, start
-        return NodeSplits(*self.nodes(*rows, *self.parameters, min_samples_leaf))
+        rows = codes, target.reshape(len(target), -1), weights, start
+        return NodeSplits(*self.nodes(*rows, self.parameters, min_samples_leaf))
 
     def split_level(
         self,
@@ -57,8 +57,8 @@ class SplitSearch:
         min_samples_leaf: float,
     ) -> LevelSplit:
         """The same for one test and one cut that all of these nodes have in common."""
-        rows = codes, target, weights, start
-        return LevelSplit(*self.level(*rows, *self.parameters, min_samples_leaf))
+        rows = codes, target.reshape(len(target), -1), weights, start
+        return LevelSplit(*self.level(*rows, self.parameters, min_samples_leaf))
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class ClassCriterion:
     def start_search(self, target: NDArray[Any], weights: Array) -> SplitSearch:
         """The search for splits of a tree or fern of these rows."""
         del target
-        table = terms.term_table(weights, self.n_classes, self.prior_weight)
-        kernels = class_nodes.split_nodes, level_search.split_class_level
+        table = class_terms.term_table(weights, self.n_classes, self.prior_weight)
+        kernels = class_terms.split_nodes, class_terms.split_level
         return SplitSearch(*kernels, (self.n_classes, table))
 
 
@@ -125,6 +125,6 @@ class NormalCriterion:
         variance = np.average((target - mean) ** 2, axis=0, weights=weights)
         is_constant = np.ptp(target, axis=0) == 0.0  # what is left of its squares is rounding
         prior = self.prior_weight if self.own_variance else np.inf
-        kernels = normal_nodes.split_nodes, level_search.split_normal_level
+        kernels = normal_terms.split_nodes, normal_terms.split_level
         # Infinite for an output that is constant, and for the prior where all leaves have the same.
         return SplitSearch(*kernels, (np.where(is_constant, np.inf, variance), prior))
