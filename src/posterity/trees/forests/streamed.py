@@ -20,9 +20,9 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import Chunks, Partitions, RowBlock
 from posterity.trees.families.family import Family
-from posterity.trees.forests import out_of_bag, out_of_bag_scores, sampling
+from posterity.trees.forests import out_of_bag, sampling
 from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, TargetKind, grow_trees
-from posterity.trees.forests.out_of_bag_scores import F, FittedForest
+from posterity.trees.forests.out_of_bag import F, FittedForest
 
 FAMILY_ROWS = 100_000
 _MOST_SAMPLES = 65_536  # of each tree, unless it is told
@@ -44,10 +44,10 @@ def fit_chunks(
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedForest[F]:
-    """As :func:`posterity.trees.forests.out_of_bag_scores.fit_forest`; leaves may count all rows.
+    """As :func:`posterity.trees.forests.out_of_bag.fit_forest`; leaves may count all rows.
 
     What trees have not seen is judged on a sample of rows, each taken out of its own leaves; see
-    :func:`out_of_bag_scores.build_forest`.
+    :func:`out_of_bag.build_forest`.
     """
     w = np.ones(len(target)) if weights is None else weights
     few, overall = limit_samples(plan, sampling.count_rows(w)), kind.summarise(target, w)
@@ -60,11 +60,11 @@ def fit_chunks(
         return kind.leaves(leaf, target[places], w[places], n_leaves)
 
     _, to_learn = kind.count_numbers(plan.n_trees, overall)
-    chosen = out_of_bag_scores.choose_rows(w, to_learn)
+    chosen = out_of_bag.choose_weighted_rows(w, to_learn)
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
     judges = _take_chosen_rows(planted, X, target, w, chosen)
     own, counted = planted.join_leaves(), type(parts[0]).join(parts)
-    fitted = out_of_bag_scores.build_forest(
+    fitted = out_of_bag.build_forest(
         family, planted.trees, own, counted, kind, overall, judges, plan
     )
     return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
@@ -111,8 +111,8 @@ def _count_all_rows(
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
         span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
-        new = out_of_bag_scores.count_in_leaves(forest, sizes, block.X, within, n_jobs)
-        parts = out_of_bag_scores.add_counts(parts, new) if parts else new
+        new = out_of_bag.count_in_leaves(forest, sizes, block.X, within, n_jobs)
+        parts = out_of_bag.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
         kept.append(block.X[here - span.start])
     return parts, np.concatenate(kept)
@@ -135,10 +135,10 @@ def _take_chosen_rows(
     target: NDArray[Any],
     weights: Array,
     chosen: NDArray[np.int32],
-) -> out_of_bag_scores.OutOfBagRows:
+) -> out_of_bag.OutOfBagRows:
     """The chosen rows."""
     seen = out_of_bag.unpack_columns(planted.seen, chosen)
-    return out_of_bag_scores.OutOfBagRows(X, target[chosen], weights[chosen], seen)
+    return out_of_bag.OutOfBagRows(X, target[chosen], weights[chosen], seen)
 
 
 def _block_slice(block: RowBlock) -> slice:

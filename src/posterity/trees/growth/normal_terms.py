@@ -1,8 +1,16 @@
-"""Compiled terms of numbers: what a split gains by weights, sums and sums of squares."""
+"""Compiled terms of numbers: what a split gains by weights, sums and sums of squares.
+
+Each output of a leaf is normal. Rows of weight n that are SS away from their mean,
+summed and squared, have the log-likelihood -(n log v + SS / v) / 2. The variance v is that of the
+root where it is held in common, so that a split gains what it takes from the sum of squares; or a
+leaf has its own, (SS + s v_root) / (n + s), which s rows of the root keep from zero.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +18,7 @@ from numpy.typing import NDArray
 from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.growth import split_search
-from posterity.trees.growth.split_search import LevelRows, Node, Rows
+from posterity.trees.growth.split_search import LevelRows, Node, Rows, SplitSearch
 
 _TIE = 1e-10  # of a nat for each row: gains that differ by less differ by rounding
 
@@ -183,3 +191,40 @@ def find_level_cut(rows: LevelRows, shared: Level) -> tuple[float, int]:
 
 split_nodes = split_search.compile_node_search(reserve, enter_node, find_cut)
 split_level = split_search.compile_level_search(enter_level, find_level_cut)
+
+
+@dataclass(frozen=True)
+class NormalCriterion:
+    """Splits by the log-likelihood of normal leaves.
+
+    Parameters
+    ----------
+    own_variance : bool
+        Whether each leaf has a variance of its own, so that splits also part rows that spread
+        little from rows that spread much. Where all rows spread alike this costs a little.
+    prior_weight : float
+        Rows of the variance of the root that each such leaf has beside its own; more than zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> target, weights = np.array([[1.0], [1.5], [8.0]]), np.ones(3)
+    >>> codes = np.array([[1, 2, 5]], dtype=np.uint8)
+    >>> search = NormalCriterion().start_search(target, weights)
+    >>> search.split_nodes(codes, target, weights, np.array([0, 3]), 1.0).code
+    array([2], dtype=int32)
+    """
+
+    own_variance: bool = True
+    prior_weight: float = 1.0
+
+    def start_search(self, target: NDArray[Any], weights: Array) -> SplitSearch:
+        """The search for splits of a tree or fern of these rows."""
+        mean = np.average(target, axis=0, weights=weights)
+        variance = np.average((target - mean) ** 2, axis=0, weights=weights)
+        is_constant = np.ptp(target, axis=0) == 0.0  # what is left of its squares is rounding
+        prior = self.prior_weight if self.own_variance else np.inf
+        # Infinite for an output that is constant, and for the prior where all leaves have the same.
+        return SplitSearch(
+            split_nodes, split_level, (np.where(is_constant, np.inf, variance), prior)
+        )

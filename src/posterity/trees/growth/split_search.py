@@ -1,13 +1,15 @@
 """The compiled searches for the split of one node, or of all nodes of a level, that gains most.
 
-Both add up statistics of rows in the order of their codes, of which gains are terms. What these
-are for classes and for numbers stands in ``class_terms`` and ``normal_terms``, whose functions are
-compiled into the searches.
+A split gains the log-likelihood that the two sides have together over what the node has.
+[P9 9.63, 9.64] Both searches add up statistics of rows in the order of their codes, of which gains
+are terms. What these are for classes and for numbers stands in ``class_terms`` and
+``normal_terms``, whose functions are compiled into the searches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from posterity import compilation
 from posterity.arrays import Array
-from posterity.trees.growth.partition import CLOSED, NONE
+from posterity.trees.growth.partition import CLOSED, NONE, LevelSplit, NodeSplits
 
 Rows = tuple[NDArray[np.uint8], Array, int, int, NDArray[np.uint32], float]
 """Codes (K, m) and weights (m,); the first row of a node, and the one after its last; room in which
@@ -30,6 +32,42 @@ LevelRows = tuple[
 weight; the least weight of a side; and the tie."""
 
 _FEW = 48  # rows that are all compared with each other
+
+
+@dataclass(frozen=True, eq=False)
+class SplitSearch:
+    """Finds the splits of one tree or fern, by a criterion that has seen its rows."""
+
+    nodes: Callable[..., tuple[Any, ...]]
+    level: Callable[..., tuple[Any, ...]]
+    parameters: tuple[Any, ...]  # of both, beside the rows
+
+    def split_nodes(
+        self,
+        codes: NDArray[np.uint8],
+        target: NDArray[Any],
+        weights: Array,
+        start: NDArray[np.int64],
+        min_samples_leaf: float,
+    ) -> NodeSplits:
+        """The best of K tests for each of A nodes, with rows start[a] to start[a + 1] - 1.
+
+        Codes are (K, m). Of splits that are equally good it is the first test, and the lowest code.
+        """
+        rows = codes, target.reshape(len(target), -1), weights, start
+        return NodeSplits(*self.nodes(*rows, self.parameters, min_samples_leaf))
+
+    def split_level(
+        self,
+        codes: NDArray[np.uint8],
+        target: NDArray[Any],
+        weights: Array,
+        start: NDArray[np.int64],
+        min_samples_leaf: float,
+    ) -> LevelSplit:
+        """The same for one test and one cut that all of these nodes have in common."""
+        rows = codes, target.reshape(len(target), -1), weights, start
+        return LevelSplit(*self.level(*rows, self.parameters, min_samples_leaf))
 
 
 def compile_node_search(
