@@ -11,7 +11,7 @@ from posterity.trees.boosting import rounds as boosting
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.class_rows import SoftmaxRows, TwoClasses
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.packing import RowCounts
+from posterity.trees.boosting.histograms import RowCounts
 from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
