@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 import posterity
 from posterity import designs, trees
-from posterity.trees.forests import draw_rows, routing, row_counts, sampling, streamed
+from posterity.trees.forests import partitioned, routing, row_counts, sampling, streamed
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.growth import growing
 
@@ -132,7 +132,7 @@ def test_who_grows_which_trees_changes_nothing(monkeypatch, n_hands):
     model = CLASSIFIERS[1]
     rows, X, _ = problem(model)
     expected = clone(model).fit(*dask_rows.as_arrays(rows).parts)
-    monkeypatch.setattr(draw_rows, "_MOST_HANDS", n_hands)
+    monkeypatch.setattr(partitioned, "_MOST_HANDS", n_hands)
     found = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
@@ -142,8 +142,8 @@ def test_a_task_that_is_run_again_grows_the_same_trees(monkeypatch):
     model = CLASSIFIERS[1]
     rows, X, _ = problem(model)
     expected = clone(model).fit(*dask_rows.as_arrays(rows).parts)
-    play = draw_rows._grow
-    monkeypatch.setattr(draw_rows, "_grow", lambda *given: (play(*given), play(*given))[1])
+    play = partitioned._grow
+    monkeypatch.setattr(partitioned, "_grow", lambda *given: (play(*given), play(*given))[1])
     found = clone(model).fit(*dask_rows.as_arrays(rows).parts)
     np.testing.assert_array_equal(found.apply(X), expected.apply(X))
 
@@ -203,13 +203,13 @@ def test_a_first_look_counts_rows_and_targets():
 
 
 def test_the_variance_of_all_targets_is_that_of_memory(monkeypatch):
-    judged, noted = streamed.out_of_bag_scores.build_forest, []
+    judged, noted = partitioned.out_of_bag.build_forest, []
 
     def note(family, grown, own, counted, kind, variance, judges, plan):
         noted.append(variance)
         return judged(family, grown, own, counted, kind, variance, judges, plan)
 
-    monkeypatch.setattr(streamed.out_of_bag_scores, "build_forest", note)
+    monkeypatch.setattr(partitioned.out_of_bag, "build_forest", note)
     rows = problem(REGRESSORS[0])[0]
     posterity.RandomForestRegressor(2, random_state=0).fit(*dask_rows.as_arrays(rows).parts)
     center = np.average(rows.y, weights=rows.sample_weight)
@@ -237,7 +237,7 @@ PARTS = row_counts.PartitionShares(
 
 def draws(n_trees, **options):
     plan = ForestPlan(n_trees, growing.GrowthRules(1), **options)
-    return draw_rows.PartitionDraws.from_shares(
+    return partitioned.PartitionDraws.from_shares(
         PARTS, plan, np.random.default_rng(0).spawn(n_trees)
     )
 
@@ -245,7 +245,7 @@ def draws(n_trees, **options):
 @pytest.mark.parametrize("countable", [10**9, 10])
 @pytest.mark.parametrize("bootstrap", [True, False])
 def test_trees_draw_from_partitions_by_what_these_have(monkeypatch, bootstrap, countable):
-    monkeypatch.setattr(draw_rows, "_COUNTABLE", countable)
+    monkeypatch.setattr(partitioned, "_COUNTABLE", countable)
     sizes = draws(2000, bootstrap=bootstrap, max_samples=20).sizes
     assert np.all(sizes.sum(axis=1) == 20)
     assert not sizes[:, 1].any()
@@ -260,7 +260,7 @@ def test_bags_hold_what_was_asked_for_and_differ_by_tree_and_partition():
     bags = [drawn.draw_bag(weights, tree, 0) for tree in range(3)]
     for bag, size in zip(bags, drawn.sizes[:, 0], strict=True):
         assert bag.weights.sum() == size
-    twin = draw_rows.PartitionDraws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
+    twin = partitioned.PartitionDraws(drawn.sizes[:, [0, 0, 0]], drawn.seeds, bootstrap=True)
     others = [twin.draw_bag(weights, tree, 2) for tree in range(3)]
     different = [*bags, *others]
     for i, one in enumerate(different):
@@ -276,12 +276,12 @@ def test_all_rows_are_taken_where_weights_are_fractions_and_no_bag_is_drawn():
         PARTS.lengths, 0.1 * PARTS.weights, PARTS.present, are_whole=False
     )
     plan = ForestPlan(1, growing.GrowthRules(1), bootstrap=False)
-    drawn = draw_rows.PartitionDraws.from_shares(fractions, plan, [np.random.default_rng(0)])
+    drawn = partitioned.PartitionDraws.from_shares(fractions, plan, [np.random.default_rng(0)])
     weights = np.full(30, 0.2)
     np.testing.assert_array_equal(drawn.draw_bag(weights, 0, 0).weights, weights)
     few = ForestPlan(1, growing.GrowthRules(1), bootstrap=False, max_samples=5)
     with pytest.raises(ValueError, match="only where weights are whole numbers"):
-        draw_rows.PartitionDraws.from_shares(fractions, few, [np.random.default_rng(0)])
+        partitioned.PartitionDraws.from_shares(fractions, few, [np.random.default_rng(0)])
 
 
 def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
@@ -296,13 +296,13 @@ def test_samples_are_bounded_and_families_learn_from_some_rows(monkeypatch):
 
 def test_judges_are_those_trees_have_not_seen(monkeypatch):
     noted = []
-    judged = streamed.out_of_bag_scores.build_forest
+    judged = partitioned.out_of_bag.build_forest
 
     def note(family, grown, own, counted, kind, base, judges, plan):
         noted.append((own, judges))
         return judged(family, grown, own, counted, kind, base, judges, plan)
 
-    monkeypatch.setattr(streamed.out_of_bag_scores, "build_forest", note)
+    monkeypatch.setattr(partitioned.out_of_bag, "build_forest", note)
     rows = problem(CLASSIFIERS[0])[0]
     alone = dask_rows.Rows(rows.X, np.arange(TRAINING) % 2, rows.sample_weight)
     model = posterity.RandomForestClassifier(5, max_samples=100, random_state=0)

@@ -11,7 +11,7 @@ from posterity.trees.boosting import rounds as boosting
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.class_rows import SoftmaxRows, TwoClasses
 from posterity.trees.boosting.growing import Grower
-from posterity.trees.boosting.packing import RowCounts
+from posterity.trees.boosting.histograms import RowCounts
 from posterity.trees.boosting.tree_records import TreeRules
 from posterity.trees.families import columns, projections
 
@@ -317,8 +317,8 @@ def test_the_first_rounds_of_a_long_training_are_a_short_one():
 
 def best_step(codes, rows, selection):
     catalogue = Catalogue(None, np.arange(len(codes))[:, None], np.zeros((len(codes), 255)))
-    with candidates.CodedTests(catalogue, codes, None).open(selection) as finder:
-        return finder.find(rows).left
+    with candidates.CodedTests(catalogue, codes, None).open(selection) as find:
+        return find(rows).left
 
 
 @pytest.mark.full
@@ -417,7 +417,7 @@ def test_few_thresholds_lie_evenly_among_the_answers():
 
 def fit_steps(X, y, weights, options, rng):
     given = boosting.GivenRows(X, y, weights)
-    return boosting.fit_boosted_steps(columns.Columns(), given, options, rng)
+    return boosting.fit_boosted_steps(columns.Columns(), given, options, rng)[1]
 
 
 def test_held_out_rows_choose_the_number_of_rounds_and_all_rows_are_used():
@@ -426,19 +426,15 @@ def test_held_out_rows_choose_the_number_of_rounds_and_all_rows_are_used():
         boosting.BoostingRules(200, patience=5), validation_fraction=0.3
     )
     weights, rng = np.ones(400), np.random.default_rng
-    found = boosting.fit_boosted_steps(
-        columns.Columns(), boosting.GivenRows(X, y, weights), options, rng(0)
-    )
+    found = fit_steps(X, y, weights, options, rng(0))
     best = int(np.argmax(found.scores))
-    assert 0 < len(found.boosted.steps) == best < 200
+    assert 0 < len(found.steps) == best < 200
     assert len(found.scores) == best + 5 + 1
-    assert "held out" in found.boosted.stop_reason
+    assert "held out" in found.stop_reason
     plain = boosting.BoostingOptions(boosting.BoostingRules(best))
-    again = boosting.fit_boosted_steps(
-        columns.Columns(), boosting.GivenRows(X, y, weights), plain, rng(1)
-    )
-    np.testing.assert_array_equal(found.boosted.steps.values, again.boosted.steps.values)
-    np.testing.assert_allclose(found.boosted.log_likelihood, again.boosted.log_likelihood)
+    again = fit_steps(X, y, weights, plain, rng(1))
+    np.testing.assert_array_equal(found.steps.values, again.steps.values)
+    np.testing.assert_allclose(found.log_likelihood, again.log_likelihood)
 
 
 def test_a_row_of_weight_zero_is_absent():
@@ -449,11 +445,7 @@ def test_a_row_of_weight_zero_is_absent():
         boosting.BoostingOptions(boosting.BoostingRules(10)),
         np.random.default_rng(0),
     )
-    found = boosting.fit_boosted_steps(
-        columns.Columns(), boosting.GivenRows(X, y, weights), options, rng
-    )
-    alone = boosting.fit_boosted_steps(
-        columns.Columns(), boosting.GivenRows(X[:60], y[:60], np.ones(60)), options, rng
-    )
-    np.testing.assert_array_equal(found.boosted.steps.thresholds, alone.boosted.steps.thresholds)
-    np.testing.assert_array_equal(found.boosted.steps.values, alone.boosted.steps.values)
+    found = fit_steps(X, y, weights, options, rng)
+    alone = fit_steps(X[:60], y[:60], np.ones(60), options, rng)
+    np.testing.assert_array_equal(found.steps.thresholds, alone.steps.thresholds)
+    np.testing.assert_array_equal(found.steps.values, alone.steps.values)

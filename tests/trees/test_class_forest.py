@@ -9,14 +9,13 @@ from support.for_each import for_each
 
 from posterity.trees.families import projections
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import class_tuning
-from posterity.trees.forests.class_forest import ClassTargets
+from posterity.trees.forests import class_forest
+from posterity.trees.forests.class_forest import ClassTargets, ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.class_leaves import ClassLeaves
-from posterity.trees.forests.class_tuning import ClassTuning, LeafCounts, UnseenRows
 from posterity.trees.forests.forest import ForestPlan
-from posterity.trees.forests.out_of_bag_scores import fit_forest
+from posterity.trees.forests.out_of_bag import fit_forest
 from posterity.trees.growth import growing
-from posterity.trees.growth.criteria import ClassCriterion
+from posterity.trees.growth.class_terms import ClassCriterion
 
 RULES = growing.GrowthRules(n_tests=2)
 
@@ -281,7 +280,7 @@ def test_a_row_is_taken_out_of_its_own_leaves():
 def test_learned_parameters_are_the_best_within_their_range():
     counts, unseen, _ = scores()
     full = replace(unseen, found=np.abs(unseen.found))  # every row is left out by all trees
-    learned = class_tuning.learn_class_tuning(counts, full, 6, None, None)
+    learned = class_forest.learn_class_tuning(counts, full, 6, None, None)
 
     def loss(s, beta):
         return counts.loss(full, 6, np.array([np.log(s), np.log(beta), 1.0, 0.0]))[0]

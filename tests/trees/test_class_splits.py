@@ -9,7 +9,7 @@ from scipy.special import gammaln
 from support.for_each import for_each
 
 from posterity.trees.growth import partition
-from posterity.trees.growth.criteria import ClassCriterion
+from posterity.trees.growth.class_terms import ClassCriterion
 
 N_CLASSES = 50
 

@@ -6,8 +6,9 @@ import tree_oracles
 from support.for_each import for_each
 
 from posterity.trees.families.projections import Projections
-from posterity.trees.growth.criteria import ClassCriterion, NormalCriterion
+from posterity.trees.growth.class_terms import ClassCriterion
 from posterity.trees.growth.growing import GrowthRules, grow, grow_fern
+from posterity.trees.growth.normal_terms import NormalCriterion
 
 
 def _data(n=400, D=5, C=4, seed=0):

@@ -8,8 +8,9 @@ from support.for_each import for_each
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.projections import Differences, Orientations, Projections
 from posterity.trees.growth import growing
-from posterity.trees.growth.criteria import ClassCriterion, NormalCriterion
+from posterity.trees.growth.class_terms import ClassCriterion
 from posterity.trees.growth.growing import GrowthRules
+from posterity.trees.growth.normal_terms import NormalCriterion
 
 
 def _data(n=300, D=4, C=3, seed=0, missing=0.1, decimals=1):

@@ -9,12 +9,11 @@ from support.for_each import for_each
 
 from posterity import datasets
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import forest, normal_leaves, normal_tuning
+from posterity.trees.forests import forest, normal_forest, normal_leaves
 from posterity.trees.forests.forest import ForestPlan
-from posterity.trees.forests.normal_forest import NumberTargets
+from posterity.trees.forests.normal_forest import NumberTargets, TreePredictions
 from posterity.trees.forests.normal_leaves import NormalLeaves
-from posterity.trees.forests.normal_tuning import TreePredictions
-from posterity.trees.forests.out_of_bag_scores import fit_forest
+from posterity.trees.forests.out_of_bag import fit_forest
 from posterity.trees.growth import growing
 
 RULES = growing.GrowthRules(n_tests=3, min_samples_leaf=3)
@@ -182,7 +181,7 @@ def test_the_gradient_of_the_loss_is_its_slope(own):
         for d in step * np.eye(2)
     ]
     np.testing.assert_allclose(members.loss(x, ratio)[1], slopes, rtol=1e-6)
-    learned = normal_tuning.learn_normal_tuning(members, 6, None, None)
+    learned = normal_forest.learn_normal_tuning(members, 6, None, None)
     pooled, s, beta = learned[:3]
     square = members.used[..., None] * (members.target - members.leaves.mean) ** 2
     np.testing.assert_allclose(pooled, (w @ square.sum(axis=0)) / (members.used @ w).sum())

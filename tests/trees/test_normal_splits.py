@@ -9,7 +9,7 @@ from scipy import stats
 from support.for_each import for_each
 
 from posterity.trees.growth import partition
-from posterity.trees.growth.criteria import NormalCriterion
+from posterity.trees.growth.normal_terms import NormalCriterion
 
 CRITERIA = [NormalCriterion(own_variance=False), NormalCriterion(prior_weight=2.0)]
 

@@ -1,8 +1,8 @@
 import numpy as np
 from support.for_each import for_each
 
+from posterity.trees.forests.normal_forest import TreePredictions
 from posterity.trees.forests.normal_leaves import NormalLeaves, widen_small_leaves
-from posterity.trees.forests.normal_tuning import TreePredictions
 
 
 def grown(seed=0, n_leaves=60):

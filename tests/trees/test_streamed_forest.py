@@ -4,12 +4,12 @@ from support.for_each import for_each
 
 from posterity import designs
 from posterity.trees.families.columns import Columns
-from posterity.trees.forests import normal_tuning
+from posterity.trees.forests import normal_forest
 from posterity.trees.forests import streamed as streamed_forest
 from posterity.trees.forests.class_forest import ClassTargets
 from posterity.trees.forests.forest import ForestPlan
 from posterity.trees.forests.normal_forest import NumberTargets
-from posterity.trees.forests.out_of_bag_scores import fit_forest
+from posterity.trees.forests.out_of_bag import fit_forest
 from posterity.trees.growth import growing
 
 RULES = growing.GrowthRules(n_tests=2)
@@ -114,13 +114,13 @@ def test_samples_are_bounded_where_nobody_says_how_large(monkeypatch):
 
 
 def test_spreads_are_learned_from_five_rows_around_a_leaf_less_the_own_row(monkeypatch):
-    learn, learned_from = normal_tuning.learn_normal_tuning, []
+    learn, learned_from = normal_forest.learn_normal_tuning, []
 
     def noted(members, *given):
         learned_from.append(members)
         return learn(members, *given)
 
-    monkeypatch.setattr(normal_tuning, "learn_normal_tuning", noted)
+    monkeypatch.setattr(normal_forest, "learn_normal_tuning", noted)
     fitted = streamed("normals", ForestPlan(6, RULES, False, 40))
     assert fitted.forest.leaves.count.min() < 3.0
     (members,) = learned_from

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from posterity import page_forms, validation
 from posterity.arrays import Array
 from posterity.page_forms import Form
-from posterity.trees.boosting import leaf_sums
+from posterity.trees.boosting import splitting
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.tree_records import GrownTree
 from posterity.trees.families import family
@@ -202,7 +202,7 @@ class BoostedTrees:
     def _sum_leaves(self, weak: family.Family, rows: Any, table: Array) -> Array:
         """What the leaves of a row have in a table (Q, L), summed by member, (K, n, L)."""
         K, L, n = self.n_members, table.shape[1], len(rows)
-        total = np.zeros((K, n, L))
+        total, ends = np.zeros((K, n, L)), (self.members, self.nodes, self.leaves)
         tests, which, edges, cuts = self._coded
         if not len(tests):
             return total
@@ -213,27 +213,12 @@ class BoostedTrees:
             answers = np.ascontiguousarray(answers, dtype=np.float64)
             own = total[:, first : first + len(places)]
             if self.children is None:
-                add = (
-                    leaf_sums.add_oblivious_by_row
-                    if len(places) <= _FEW_ROWS
-                    else leaf_sums.add_oblivious
-                )
-                ends, codes = (
-                    (self.members, self.nodes, self.leaves),
-                    np.empty(answers.shape, np.int16),
-                )
-                add(answers, edges, which, cuts, *ends, table, codes, own)
+                is_few = len(places) <= _FEW_ROWS
+                add = splitting.add_oblivious_by_row if is_few else splitting.add_oblivious
+                add(answers, edges, which, cuts, ends, table, own)
             else:
-                leaf_sums.add_trees(
-                    answers,
-                    which,
-                    self.thresholds,
-                    self.children,
-                    self.members,
-                    self.nodes,
-                    self.leaves,
-                    table,
-                    own,
+                splitting.add_trees(
+                    answers, which, self.thresholds, self.children, ends, table, own
                 )
         return total
 

@@ -42,6 +42,10 @@ class Step:
     code: int  # the last one on the left
 
 
+FindStep = Callable[[BoostedRows], Step | None]
+"""From rows at their latent values to the step that gains most; None where none does."""
+
+
 class Candidates(abc.ABC):
     """Rows, and tests of which each round finds the best step."""
 
@@ -51,8 +55,8 @@ class Candidates(abc.ABC):
 
     @abc.abstractmethod
     @contextmanager
-    def open(self, selection: str) -> Iterator[StepFinder]:
-        """What finds steps, until the context ends."""
+    def open(self, selection: str) -> Iterator[FindStep]:
+        """A function that finds the step of a round, until the context ends."""
 
     @abc.abstractmethod
     def find_sides(self, step: Step) -> Sides:
@@ -62,14 +66,6 @@ class Candidates(abc.ABC):
     @abc.abstractmethod
     def no_tests(self) -> family.Tests:
         """None of the tests, (0, P)."""
-
-
-class StepFinder(abc.ABC):
-    """What finds the best step of a round."""
-
-    @abc.abstractmethod
-    def find(self, rows: BoostedRows) -> Step | None:
-        """The step that gains most; None where none does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +86,22 @@ class CodedTests(Candidates):
         return self.catalogue.tests[:0]
 
     @contextmanager
-    def open(self, selection: str) -> Iterator[StepFinder]:
-        """What finds steps, until the context ends."""
+    def open(self, selection: str) -> Iterator[FindStep]:
+        """A function that finds the step of a round, until the context ends."""
+        if selection == "full":
+            yield lambda rows: self._make_step(_find_best_by_optimum(self.codes, rows))
+            return
         with Grower.open(self.codes, self.n_jobs) as grower:
-            yield _CodedFinder(self, grower, selection)
+            yield lambda rows: self._make_step(_find_best_by_one_step(grower, rows))
+
+    def _make_step(self, found: tuple[int, int] | None) -> Step | None:
+        """A step by the number of a test and the last code on its left."""
+        if found is None:
+            return None
+        test, code = found
+        threshold = float(self.catalogue.cuts[test, code])
+        left = self.codes[test] <= code
+        return Step(self.catalogue.tests[test : test + 1], threshold, left, test, code)
 
     def find_sides(self, step: Step) -> Sides:
         """Which of the rows are on the left of a step of the same tests."""
@@ -117,9 +125,14 @@ class FreshTests(Candidates):
         return replace(self, places=self.places[chosen])
 
     @contextmanager
-    def open(self, selection: str) -> Iterator[StepFinder]:
-        """What finds steps, until the context ends."""
-        yield _FreshFinder(self, selection)
+    def open(self, selection: str) -> Iterator[FindStep]:
+        """A function that finds the step of a round, until the context ends."""
+
+        def find(rows: BoostedRows) -> Step | None:
+            with self.draw().open(selection) as find_among:
+                return find_among(rows)
+
+        yield find
 
     def find_sides(self, step: Step) -> Sides:
         """Which of the rows are on the left of a step of the same tests."""
@@ -139,35 +152,6 @@ class FreshTests(Candidates):
         catalogue = Catalogue.from_rows(self.weak, self.rows, some, tests, self.n_offsets)
         codes = catalogue.encode_rows(self.rows, self.places)
         return CodedTests(catalogue, codes, self.n_jobs)
-
-
-@dataclass(frozen=True, eq=False)
-class _CodedFinder(StepFinder):
-    tests: CodedTests
-    grower: Grower
-    selection: str
-
-    def find(self, rows: BoostedRows) -> Step | None:
-        if self.selection == "full":
-            found = _find_best_by_optimum(self.tests.codes, rows)
-        else:
-            found = _find_best_by_one_step(self.grower, rows)
-        if found is None:
-            return None
-        (test, code), catalogue = found, self.tests.catalogue
-        threshold = float(catalogue.cuts[test, code])
-        left = self.tests.codes[test] <= code
-        return Step(catalogue.tests[test : test + 1], threshold, left, test, code)
-
-
-@dataclass(frozen=True, eq=False)
-class _FreshFinder(StepFinder):
-    tests: FreshTests
-    selection: str
-
-    def find(self, rows: BoostedRows) -> Step | None:
-        with self.tests.draw().open(self.selection) as finder:
-            return finder.find(rows)
 
 
 def answer_test(weak: family.Family, rows: Any, places: family.Places, test: family.Tests) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from posterity import compilation
 from posterity.arrays import Array
 from posterity.trees.boosting import histograms, splitting
-from posterity.trees.boosting.packing import HALF, MASK, Words
+from posterity.trees.boosting.histograms import HALF, MASK, Words
 from posterity.trees.boosting.screens import STAGE, CodedRows, Codes, GrowingTree
 from posterity.trees.boosting.tree_records import GrownTree, TreeRules
 

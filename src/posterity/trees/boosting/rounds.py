@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from posterity import progress
 from posterity.arrays import Array
 from posterity.inference import rows as equal_rows
-from posterity.trees.boosting.candidates import Candidates, CodedTests, FreshTests, Step, StepFinder
+from posterity.trees.boosting.candidates import Candidates, CodedTests, FindStep, FreshTests, Step
 from posterity.trees.boosting.catalogue import MOST_OFFSETS, Catalogue
 from posterity.trees.boosting.class_rows import BoostedRows, SoftmaxRows, TwoClasses
 from posterity.trees.boosting.steps import Steps
@@ -102,8 +102,8 @@ def boost(
     scores = [] if held_out is None else [held_out.score()]
     done: list[_BoostingRound] = []
     reason = f"{rules.n_rounds} rounds were asked for"
-    with candidates.open(rules.selection) as finder:
-        for found in _run_rounds(finder, rows, rules):
+    with candidates.open(rules.selection) as find:
+        for found in _run_rounds(find, rows, rules):
             done.append(found)
             if held_out is not None:
                 scores.append(held_out.score_after(found))
@@ -120,13 +120,13 @@ def boost(
 
 
 def _run_rounds(
-    finder: StepFinder, rows: BoostedRows, rules: BoostingRules
+    find: FindStep, rows: BoostedRows, rules: BoostingRules
 ) -> Iterator[_BoostingRound]:
     """One step after the other, for as long as they gain."""
     before = rows.log_likelihood()
     every = range(rules.n_rounds)
     for _ in progress.track(every, description="boosting", unit="rounds", size=lambda _: 1):
-        step = finder.find(rows)
+        step = find(rows)
         if step is None:
             return
         values = np.rint(rules.learning_rate * rows.optimum(step.left) / _GRID) * _GRID
@@ -173,19 +173,10 @@ class GivenRows:
     start: Array | None = None  # (N, L), latent values where steps begin; the offset is then zero
 
 
-@dataclass(frozen=True, eq=False)
-class BoostingFit:
-    """Boosted steps, the family that answers them, and how rows that were held out fared."""
-
-    family: family.Family
-    boosted: BoostedSteps
-    scores: Array | None
-
-
 def fit_boosted_steps(
     weak: family.Family, given: GivenRows, options: BoostingOptions, rng: np.random.Generator
-) -> BoostingFit:
-    """Lay out the weak classifiers and boost them.
+) -> tuple[family.Family, BoostedSteps]:
+    """Lay out the weak classifiers and boost them; return the family that answers the steps too.
 
     Where a part of the rows is to be held out, a first training without them says how many rounds
     suit them best, and a second one does so many with all rows.
@@ -212,12 +203,12 @@ def fit_boosted_steps(
     begin = None if start is None else start[places]
     training = _TrainingRows(candidates, y[places], weights[places], begin)
     if options.validation_fraction is None:
-        return BoostingFit(fitted, training.boost(options.rules), None)
+        return fitted, training.boost(options.rules)
     held = equal_rows.draw_held_out_rows(training.y, options.validation_fraction, of_split)
     trial = training.part(~held).boost(options.rules, training.part(held))
     final = training.boost(replace(options.rules, n_rounds=len(trial.steps)))
     stop_reason = final.stop_reason if len(final.steps) < len(trial.steps) else trial.stop_reason
-    return BoostingFit(fitted, replace(final, stop_reason=stop_reason), trial.scores)
+    return fitted, replace(final, scores=trial.scores, stop_reason=stop_reason)
 
 
 @dataclass(frozen=True, eq=False)

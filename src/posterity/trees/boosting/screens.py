@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from posterity import compilation, linalg
 from posterity.arrays import Array
 from posterity.trees.boosting import histograms
-from posterity.trees.boosting.packing import RowCounts, Words
+from posterity.trees.boosting.histograms import RowCounts, Words
 from posterity.trees.boosting.tree_records import TreeRules
 
 Codes = NDArray[np.uint8]

@@ -1,4 +1,4 @@
-"""Rows that part at a split: the children of nodes, and the leaf of every row."""
+"""Rows that go down trees: children of nodes, leaves of rows, and sums of what leaves hold."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import compilation
-from posterity.trees.boosting.packing import Words
+from posterity.arrays import Array
+from posterity.trees.boosting.histograms import Words
+
+Ends = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""Where the trees of each member begin, and the nodes and leaves of each tree; and where the last
+ones end."""
 
 
 @compilation.compile_at_first_call
@@ -130,3 +135,96 @@ def descend(
         while node >= 0:
             node = children[node, 1 if codes[tests[node], i] > cuts[node] else 0]
         leaves[i] = ~node
+
+
+@compilation.compile_at_first_call
+def add_oblivious(
+    answers: Array,
+    edges: Array,
+    which: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    ends: Ends,
+    table: Array,
+    total: Array,
+) -> None:
+    """Trees as bits: answers become codes, then all trees go over the rows of a block."""
+    members, nodes, leaves = ends
+    codes, n = _encode_answers(answers, edges), answers.shape[1]
+    leaf = np.zeros(n, dtype=np.uint32)
+    for k in range(len(members) - 1):
+        for t in range(members[k], members[k + 1]):
+            for d in range(nodes[t], nodes[t + 1]):
+                code, cut, bit = codes[which[d]], np.int16(cuts[d]), np.uint32(1 << (d - nodes[t]))
+                for i in range(n):
+                    leaf[i] += bit * np.uint32(code[i] > cut)
+            own = table[leaves[t] : leaves[t + 1]]
+            for i in range(n):
+                for l in range(table.shape[1]):
+                    total[k, i, l] += own[leaf[i], l]
+                leaf[i] = 0  # for the next tree
+
+
+@compilation.compile_at_first_call
+def add_oblivious_by_row(
+    answers: Array,
+    edges: Array,
+    which: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    ends: Ends,
+    table: Array,
+    total: Array,
+) -> None:
+    """The same, one row after the other."""
+    members, nodes, leaves = ends
+    codes = _encode_answers(answers, edges)
+    for i in range(answers.shape[1]):
+        for k in range(len(members) - 1):
+            for t in range(members[k], members[k + 1]):
+                leaf, bit = leaves[t], 1
+                for d in range(nodes[t], nodes[t + 1]):
+                    leaf += bit * (codes[which[d], i] > cuts[d])
+                    bit <<= 1
+                for l in range(table.shape[1]):
+                    total[k, i, l] += table[leaf, l]
+
+
+@compilation.compile_for_callers
+def _encode_answers(answers: Array, edges: Array) -> NDArray[np.int16]:
+    """How many edges of its test an answer exceeds; more than all where it is NaN."""
+    codes, n = np.empty(answers.shape, dtype=np.int16), edges.shape[1]
+    for u in range(len(answers)):
+        for i in range(answers.shape[1]):
+            x, below, above = answers[u, i], 0, n
+            while below < above:
+                middle = (below + above) // 2
+                if edges[u, middle] < x:
+                    below = middle + 1
+                else:
+                    above = middle
+            codes[u, i] = below if x == x else n
+    return codes
+
+
+@compilation.compile_at_first_call
+def add_trees(
+    answers: Array,
+    which: NDArray[np.int64],
+    thresholds: Array,
+    children: NDArray[np.int32],
+    ends: Ends,
+    table: Array,
+    total: Array,
+) -> None:
+    """Trees by nodes, one row after the other."""
+    members, nodes, leaves = ends
+    for k in range(len(members) - 1):
+        for t in range(members[k], members[k + 1]):
+            first = nodes[t]
+            for i in range(answers.shape[1]):
+                node = 0 if nodes[t + 1] > first else -1
+                while node >= 0:
+                    at = first + node
+                    is_left = answers[which[at], i] <= thresholds[at]
+                    node = children[at, 0 if is_left else 1]
+                for l in range(table.shape[1]):
+                    total[k, i, l] += table[leaves[t] + ~node, l]

@@ -26,13 +26,12 @@ from posterity.models.streamed_rows import (
     read_targets,
 )
 from posterity.trees.boosting.boosted_trees import BoostedTrees
-from posterity.trees.boosting.levels import LeveledColumns
+from posterity.trees.boosting.levels import LeveledColumns, LevelLabels, QueryRows
 from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
 from posterity.trees.estimators.boosted_rows import PreparedRows
-from posterity.trees.estimators.query_rows import LevelLabels, QueryRows
 from posterity.trees.estimators.split_model import AdditiveModel, check_activation, check_groups
 
 

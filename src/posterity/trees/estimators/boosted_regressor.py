@@ -19,10 +19,10 @@ from posterity.page_forms import Form
 from posterity.trees.boosting import training
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
+from posterity.trees.boosting.levels import QueryRows
 from posterity.trees.boosting.noise import Noise
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.trees.estimators.boosted_rows import PreparedRows
-from posterity.trees.estimators.query_rows import QueryRows
 
 _N_MEMBERS, _MANY_ROWS = 5, 20_000
 _PATIENCE = 6.0  # full steps without a better score

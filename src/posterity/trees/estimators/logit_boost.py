@@ -183,8 +183,8 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
             activation, split_model.shape_latents(len(rows), len(self.classes_))
         )
         given = rounds.GivenRows(rows, codes, counts, start)
-        found = rounds.fit_boosted_steps(self._family(), given, options, rng)
-        self._adopt_fit(found, found.boosted.steps, found.boosted.log_likelihood)
+        self.splits_, found = rounds.fit_boosted_steps(self._family(), given, options, rng)
+        self._adopt_fit(found, found.steps, found.log_likelihood)
         return self
 
     def _find_earlier_steps(self, activation: Any) -> _EarlierFit | None:
@@ -219,15 +219,12 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         start = before.steps.latents(self.splits_, given.rows)
         options = replace(options, rules=replace(options.rules, n_rounds=n_rounds), is_fitted=True)
         given = replace(given, start=start)
-        found = rounds.fit_boosted_steps(self.splits_, given, options, rng)
-        likelihoods = [before.log_likelihoods, found.boosted.log_likelihood[1:]]
-        self._adopt_fit(
-            found, before.steps.extend(found.boosted.steps), np.concatenate(likelihoods)
-        )
+        _, found = rounds.fit_boosted_steps(self.splits_, given, options, rng)
+        likelihoods = np.concatenate([before.log_likelihoods, found.log_likelihood[1:]])
+        self._adopt_fit(found, before.steps.extend(found.steps), likelihoods)
 
-    def _adopt_fit(self, found: rounds.BoostingFit, steps: Steps, log_likelihoods: Array) -> None:
-        self.splits_, self.validation_scores_ = found.family, found.scores
-        self.stop_reason_ = found.boosted.stop_reason
+    def _adopt_fit(self, found: rounds.BoostedSteps, steps: Steps, log_likelihoods: Array) -> None:
+        self.validation_scores_, self.stop_reason_ = found.scores, found.stop_reason
         self._adopt(steps, log_likelihoods)
 
     def check_consistency(self) -> None:

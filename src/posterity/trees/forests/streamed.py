@@ -1,14 +1,8 @@
 """Forests on rows that never sit in memory at once.
 
-From chunks in three passes: the rows that some tree draws are kept, as codes where the family has
-them; trees grow from these; then all rows go down all trees, and leaves count them. Targets and
-weights, a number or two a row, are held.
-
-On Dask, where rows stay on the workers, in four: a first look; a sample on which families are
-fitted and forests are judged; trees grow on the workers, each from a draw of all partitions (see
-:mod:`posterity.trees.forests.draw_rows`); then all rows go down all trees where they lie, and
-leaves count them. What comes back are trees, leaves and the sample. The forest depends on how rows
-are cut into partitions, and not on workers.
+Three passes: the rows that some tree draws are kept, as codes where the family has them; trees grow
+from these; then all rows go down all trees, and leaves count them. Targets and weights, a number or
+two a row, are held.
 """
 
 from __future__ import annotations
@@ -17,8 +11,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +20,12 @@ from posterity import progress
 from posterity.arrays import Array
 from posterity.designs import Chunks, Partitions, RowBlock
 from posterity.trees.families.family import Family
-from posterity.trees.forests import draw_rows, out_of_bag, out_of_bag_scores, sampling
+from posterity.trees.forests import out_of_bag, sampling
 from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, TargetKind, grow_trees
-from posterity.trees.forests.out_of_bag_scores import F, FittedForest
-from posterity.trees.forests.row_counts import CountedRows
+from posterity.trees.forests.out_of_bag import F, FittedForest
 
 FAMILY_ROWS = 100_000
 _MOST_SAMPLES = 65_536  # of each tree, unless it is told
-
-Planner = Callable[[Family], ForestPlan]
-"""How to grow trees on tests of a family that knows the rows."""
 
 
 def fit_family(family: Family, source: Chunks | Partitions) -> Family:
@@ -55,10 +44,10 @@ def fit_chunks(
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedForest[F]:
-    """As :func:`posterity.trees.forests.out_of_bag_scores.fit_forest`; leaves may count all rows.
+    """As :func:`posterity.trees.forests.out_of_bag.fit_forest`; leaves may count all rows.
 
     What trees have not seen is judged on a sample of rows, each taken out of its own leaves; see
-    :func:`out_of_bag_scores.build_forest`.
+    :func:`out_of_bag.build_forest`.
     """
     w = np.ones(len(target)) if weights is None else weights
     few, overall = limit_samples(plan, sampling.count_rows(w)), kind.summarise(target, w)
@@ -71,11 +60,11 @@ def fit_chunks(
         return kind.leaves(leaf, target[places], w[places], n_leaves)
 
     _, to_learn = kind.count_numbers(plan.n_trees, overall)
-    chosen = out_of_bag_scores.choose_rows(w, to_learn)
+    chosen = out_of_bag.choose_weighted_rows(w, to_learn)
     parts, X = _count_all_rows(family, chunks, planted, count, chosen, plan.n_jobs)
     judges = _take_chosen_rows(planted, X, target, w, chosen)
     own, counted = planted.join_leaves(), type(parts[0]).join(parts)
-    fitted = out_of_bag_scores.build_forest(
+    fitted = out_of_bag.build_forest(
         family, planted.trees, own, counted, kind, overall, judges, plan
     )
     return dataclasses.replace(fitted, oob_log_prob=_scatter(fitted.oob_log_prob, chosen, len(w)))
@@ -122,8 +111,8 @@ def _count_all_rows(
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
         span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
-        new = out_of_bag_scores.count_in_leaves(forest, sizes, block.X, within, n_jobs)
-        parts = out_of_bag_scores.add_counts(parts, new) if parts else new
+        new = out_of_bag.count_in_leaves(forest, sizes, block.X, within, n_jobs)
+        parts = out_of_bag.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
         kept.append(block.X[here - span.start])
     return parts, np.concatenate(kept)
@@ -146,10 +135,10 @@ def _take_chosen_rows(
     target: NDArray[Any],
     weights: Array,
     chosen: NDArray[np.int32],
-) -> out_of_bag_scores.OutOfBagRows:
+) -> out_of_bag.OutOfBagRows:
     """The chosen rows."""
     seen = out_of_bag.unpack_columns(planted.seen, chosen)
-    return out_of_bag_scores.OutOfBagRows(X, target[chosen], weights[chosen], seen)
+    return out_of_bag.OutOfBagRows(X, target[chosen], weights[chosen], seen)
 
 
 def _block_slice(block: RowBlock) -> slice:
@@ -161,120 +150,3 @@ def _scatter(values: Array | None, chosen: NDArray[np.int32], n_rows: int) -> Ar
     everywhere = np.full(n_rows, np.nan)
     everywhere[chosen] = values
     return everywhere
-
-
-def fit_partitions(
-    family: Family,
-    counted: CountedRows[Any],
-    overall: Array,
-    kind: TargetKind[L, F],
-    planner: Planner,
-    rng: np.random.Generator,
-) -> FittedForest[F]:
-    """As :func:`fit_chunks`, by the workers of Dask.
-
-    Parameters
-    ----------
-    family : Family
-        The tests, not fitted yet.
-    counted : CountedRows
-        The rows, with numbers of classes or numbers for targets.
-    overall : array (C,) or (K,)
-        What is known of rows without any tree.
-    kind : TargetKind
-    planner : callable
-    rng : numpy.random.Generator
-    """
-    rows = _PartitionedRows.from_counted(family, counted, planner, kind)
-    _, to_learn = kind.count_numbers(rows.plan.n_trees, overall)
-    judges = out_of_bag_scores.choose_rows(rows.weights, to_learn)
-    grown, parts = rows.grow(judges, rng)
-    join = type(parts[0]).join
-    fitted = out_of_bag_scores.build_forest(
-        rows.family,
-        grown.trees,
-        join(grown.leaves),
-        join(parts),
-        kind,
-        overall,
-        rows.take_judges(judges, grown.seen),
-        rows.plan,
-    )
-    return dataclasses.replace(fitted, oob_log_prob=None)
-
-
-class _PartitionedRows(NamedTuple, Generic[L]):
-    """Rows on workers, a sample of them here, and what the sample has taught."""
-
-    counted: CountedRows[Any]
-    kind: TargetKind[L, Any]
-    places: NDArray[np.int64]  # of the sample among all rows, increasing
-    sample: RowBlock
-    family: Family
-    plan: ForestPlan
-
-    @classmethod
-    def from_counted(
-        cls, family: Family, counted: CountedRows[Any], planner: Planner, kind: TargetKind[L, Any]
-    ) -> _PartitionedRows[L]:
-        N, most = counted.partitions.n_rows, FAMILY_ROWS
-        rng = np.random.default_rng(0)
-        places = np.arange(N) if most >= N else np.sort(rng.choice(N, most, replace=False))
-        sample = counted.partitions.take_rows(places)
-        if not sample.make_weights().any():
-            raise ValueError(
-                f"A sample of {most} rows holds none whose weight is positive; drop rows of "
-                "weight 0 first."
-            )
-        fitted = family.adapt_to(sample.X, sample.sample_weight)
-        plan = limit_samples(planner(fitted), float(counted.shares.row_counts.sum()))
-        return cls(counted, kind, places, sample, fitted, plan)
-
-    def grow(
-        self, judges: NDArray[np.int32], rng: np.random.Generator
-    ) -> tuple[draw_rows.GrownForest[L], list[L]]:
-        """Trees, and what their leaves know of all rows."""
-        rngs, partitions = rng.spawn(self.plan.n_trees), self.counted.partitions
-        draws = draw_rows.PartitionDraws.from_shares(self.counted.shares, self.plan, rngs)
-        places = self.places[judges]
-        grown = draw_rows.grow_from_partitions(
-            partitions, draws, self.family, self.plan, self.kind, rngs, places
-        )
-        sizes = [leaves.n_leaves for leaves in grown.leaves]
-        count = _LeafCounter(Forest(self.family, grown.trees), sizes, self.kind)
-        return grown, partitions.reduce(
-            count, out_of_bag_scores.add_counts, description="Counting rows"
-        )
-
-    def take_judges(
-        self, chosen: NDArray[np.int32], seen: NDArray[np.bool_]
-    ) -> out_of_bag_scores.OutOfBagRows:
-        """Rows of the sample."""
-        assert self.sample.y is not None
-        target = self.kind.targets(self.sample.y)
-        return out_of_bag_scores.OutOfBagRows(
-            self.sample.X[chosen], target[chosen], self.weights[chosen], seen
-        )
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the rows of the sample."""
-        return self.sample.make_weights()
-
-
-@dataclass(frozen=True, eq=False)
-class _LeafCounter(Generic[L]):
-    """What the rows of a block add to the leaves of each tree."""
-
-    forest: Forest
-    sizes: list[int]
-    kind: TargetKind[L, Any]
-
-    def __call__(self, block: RowBlock) -> list[L]:
-        assert block.y is not None
-        target, weights = self.kind.targets(block.y), block.make_weights()
-
-        def count(leaf: NDArray[np.int32], rows: slice, n_leaves: int) -> L:
-            return self.kind.leaves(leaf, target[rows], weights[rows], n_leaves)
-
-        return out_of_bag_scores.count_in_leaves(self.forest, self.sizes, block.X, count, n_jobs=1)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from posterity.arrays import Array
 from posterity.trees.families.family import Family, Places, Tests
 from posterity.trees.growth import partition, quantising
-from posterity.trees.growth.criteria import SplitSearch
+from posterity.trees.growth.split_search import SplitSearch
 from posterity.trees.structure import Trees
 
 _DEEPEST = 1 << 30
@@ -112,7 +112,7 @@ def grow(
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.trees.growth.criteria import ClassCriterion
+    >>> from posterity.trees.growth.class_terms import ClassCriterion
     >>> from posterity.trees.families.columns import Columns
     >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
     >>> columns = Columns().adapt_to(X)
@@ -222,7 +222,7 @@ def grow_fern(
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.trees.growth.criteria import ClassCriterion
+    >>> from posterity.trees.growth.class_terms import ClassCriterion
     >>> from posterity.trees.families.columns import Columns
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> columns = Columns().adapt_to(X)

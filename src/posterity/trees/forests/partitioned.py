@@ -1,4 +1,9 @@
-"""Draw the rows of trees from Dask collections; trees grow where their rows arrive.
+"""Forests on rows of Dask collections, which stay on the workers.
+
+Four passes: a first look; a sample on which families are fitted and forests are judged; trees grow
+where their rows arrive; then all rows go down all trees where they lie, and leaves count them. What
+comes back are trees, leaves and the sample. The forest depends on how rows are cut into partitions,
+and not on workers.
 
 Every tree draws from all partitions: first how many rows of each, by what each has, and then which,
 in the partition itself. That is the draw from all rows together, and nobody holds a number for each
@@ -10,8 +15,9 @@ byte a column where the family has codes, straight from worker to worker.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple
 
@@ -22,11 +28,131 @@ from posterity.arrays import Array
 from posterity.designs import Partitions, RowBlock, dask_graph
 from posterity.designs.partitions import BlockRecipe
 from posterity.trees.families.family import Family
-from posterity.trees.forests import sampling
-from posterity.trees.forests.forest import ForestPlan, L, TargetKind
-from posterity.trees.forests.row_counts import PartitionShares
+from posterity.trees.forests import out_of_bag, sampling, streamed
+from posterity.trees.forests.forest import Forest, ForestPlan, L, TargetKind
+from posterity.trees.forests.out_of_bag import F, FittedForest
+from posterity.trees.forests.row_counts import CountedRows, PartitionShares
 from posterity.trees.forests.sampling import Bag
 from posterity.trees.structure import Trees
+
+Planner = Callable[[Family], ForestPlan]
+"""How to grow trees on tests of a family that knows the rows."""
+
+
+def fit_partitions(
+    family: Family,
+    counted: CountedRows[Any],
+    overall: Array,
+    kind: TargetKind[L, F],
+    planner: Planner,
+    rng: np.random.Generator,
+) -> FittedForest[F]:
+    """As :func:`posterity.trees.forests.streamed.fit_chunks`, by the workers of Dask.
+
+    Parameters
+    ----------
+    family : Family
+        The tests, not fitted yet.
+    counted : CountedRows
+        The rows, with numbers of classes or numbers for targets.
+    overall : array (C,) or (K,)
+        What is known of rows without any tree.
+    kind : TargetKind
+    planner : callable
+    rng : numpy.random.Generator
+    """
+    rows = _PartitionedRows.from_counted(family, counted, planner, kind)
+    _, to_learn = kind.count_numbers(rows.plan.n_trees, overall)
+    judges = out_of_bag.choose_weighted_rows(rows.weights, to_learn)
+    grown, parts = rows.grow(judges, rng)
+    join = type(parts[0]).join
+    fitted = out_of_bag.build_forest(
+        rows.family,
+        grown.trees,
+        join(grown.leaves),
+        join(parts),
+        kind,
+        overall,
+        rows.take_judges(judges, grown.seen),
+        rows.plan,
+    )
+    return dataclasses.replace(fitted, oob_log_prob=None)
+
+
+class _PartitionedRows(NamedTuple, Generic[L]):
+    """Rows on workers, a sample of them here, and what the sample has taught."""
+
+    counted: CountedRows[Any]
+    kind: TargetKind[L, Any]
+    places: NDArray[np.int64]  # of the sample among all rows, increasing
+    sample: RowBlock
+    family: Family
+    plan: ForestPlan
+
+    @classmethod
+    def from_counted(
+        cls, family: Family, counted: CountedRows[Any], planner: Planner, kind: TargetKind[L, Any]
+    ) -> _PartitionedRows[L]:
+        N, most = counted.partitions.n_rows, streamed.FAMILY_ROWS
+        rng = np.random.default_rng(0)
+        places = np.arange(N) if most >= N else np.sort(rng.choice(N, most, replace=False))
+        sample = counted.partitions.take_rows(places)
+        if not sample.make_weights().any():
+            raise ValueError(
+                f"A sample of {most} rows holds none whose weight is positive; drop rows of "
+                "weight 0 first."
+            )
+        fitted = family.adapt_to(sample.X, sample.sample_weight)
+        plan = streamed.limit_samples(planner(fitted), float(counted.shares.row_counts.sum()))
+        return cls(counted, kind, places, sample, fitted, plan)
+
+    def grow(
+        self, judges: NDArray[np.int32], rng: np.random.Generator
+    ) -> tuple[GrownForest[L], list[L]]:
+        """Trees, and what their leaves know of all rows."""
+        rngs, partitions = rng.spawn(self.plan.n_trees), self.counted.partitions
+        draws = PartitionDraws.from_shares(self.counted.shares, self.plan, rngs)
+        places = self.places[judges]
+        grown = grow_from_partitions(
+            partitions, draws, self.family, self.plan, self.kind, rngs, places
+        )
+        sizes = [leaves.n_leaves for leaves in grown.leaves]
+        count = _LeafCounter(Forest(self.family, grown.trees), sizes, self.kind)
+        return grown, partitions.reduce(count, out_of_bag.add_counts, description="Counting rows")
+
+    def take_judges(
+        self, chosen: NDArray[np.int32], seen: NDArray[np.bool_]
+    ) -> out_of_bag.OutOfBagRows:
+        """Rows of the sample."""
+        assert self.sample.y is not None
+        target = self.kind.targets(self.sample.y)
+        return out_of_bag.OutOfBagRows(
+            self.sample.X[chosen], target[chosen], self.weights[chosen], seen
+        )
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rows of the sample."""
+        return self.sample.make_weights()
+
+
+@dataclass(frozen=True, eq=False)
+class _LeafCounter(Generic[L]):
+    """What the rows of a block add to the leaves of each tree."""
+
+    forest: Forest
+    sizes: list[int]
+    kind: TargetKind[L, Any]
+
+    def __call__(self, block: RowBlock) -> list[L]:
+        assert block.y is not None
+        target, weights = self.kind.targets(block.y), block.make_weights()
+
+        def count(leaf: NDArray[np.int32], rows: slice, n_leaves: int) -> L:
+            return self.kind.leaves(leaf, target[rows], weights[rows], n_leaves)
+
+        return out_of_bag.count_in_leaves(self.forest, self.sizes, block.X, count, n_jobs=1)
+
 
 _MOST_HANDS = 64  # that grow trees at the same time
 _FEWEST_HANDS = 8
