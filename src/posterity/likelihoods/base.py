@@ -44,7 +44,9 @@ class LearnableParameters:
     describes_classes: ClassVar[bool] = False  # which weights can separate
     log_concave: ClassVar[bool] = True
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
+    has_averages: ClassVar[bool] = False  # those over a normal latent value are known
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
+    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
     @property
     def n_latents(self) -> int:
@@ -88,6 +90,11 @@ class LearnableParameters:
     def varies_by_row(self) -> bool:
         """Whether a learnable parameter was given as an array, with a value for each row."""
         return any(np.ndim(getattr(self, name)) > 0 for name in self._learnable)
+
+    @property
+    def learns_scatter(self) -> bool:
+        """Whether y is continuous, and how much it scatters about a is to be learned."""
+        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; there are no nested ones.
@@ -167,12 +174,6 @@ class Likelihood(LearnableParameters, abc.ABC):
     """
 
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
-    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
-
-    @property
-    def learns_scatter(self) -> bool:
-        """Whether y is continuous, and how much it scatters about a is to be learned."""
-        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
 
     def bind(self, y: Array) -> Self:
         """The likelihood with what it has to know of all targets before a part of them is seen."""
@@ -300,6 +301,8 @@ class Averaged(Likelihood):
     sigmoid; a likelihood with closed forms has its own.
     """
 
+    has_averages: ClassVar[bool] = True
+
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
@@ -324,6 +327,7 @@ class Coupled(LearnableParameters, abc.ABC):
 
     is_coupled = True
     describes_classes = True
+    joins_predictions = False
 
     @property
     @abc.abstractmethod

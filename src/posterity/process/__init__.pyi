@@ -7,21 +7,16 @@ from posterity.process.inducing.search import maximise_inducing_bound
 from posterity.process.kernel_logistic import KernelLogisticRegression
 from posterity.process.kernel_ridge import KernelRidgeRegression
 from posterity.process.latent.condensed import CondensedPosterior
-from posterity.process.latent.laplace import LaplaceEvidence, LaplacePosterior
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.problem import LatentProblem, LearnedLatent
 from posterity.process.latent.projected import ProjectedPosterior, choose_points
-from posterity.process.latent.propagation import PropagationEvidence, PropagationPosterior
-from posterity.process.latent.scale_mixture import ScaleMixtureEvidence, ScaleMixturePosterior
-from posterity.process.latent.search import LatentProblem, LearnedLatent
-from posterity.process.latent.site_posterior import SitePosterior
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.latent.variational import NearestPosterior
+from posterity.process.latent.site_posterior import SiteEvidence, SitePosterior
 from posterity.process.partitioned_training import PartitionedTraining, check_process_source
 from posterity.process.regressor import GaussianProcessRegressor
 from posterity.process.search import ProcessProblem, draw_further_starts
 from posterity.process.separate_outputs import SeparateOutputs
-from posterity.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
+from posterity.process.softmax.posterior import SoftmaxEvidence, SoftmaxPosterior
 from posterity.process.softmax.shared import SharedSoftmaxPosterior
-from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 __all__ = [
     "CondensedPosterior",
@@ -31,24 +26,17 @@ __all__ = [
     "InducingPosterior",
     "KernelLogisticRegression",
     "KernelRidgeRegression",
-    "LaplaceEvidence",
-    "LaplacePosterior",
     "LatentProblem",
     "LatentTargets",
     "LearnedLatent",
-    "NearestPosterior",
-    "NearestSoftmaxPosterior",
     "PartitionedRows",
     "PartitionedTraining",
     "ProcessPosterior",
     "ProcessProblem",
     "ProjectedPosterior",
-    "PropagationEvidence",
-    "PropagationPosterior",
-    "ScaleMixtureEvidence",
-    "ScaleMixturePosterior",
     "SeparateOutputs",
     "SharedSoftmaxPosterior",
+    "SiteEvidence",
     "SitePosterior",
     "SoftmaxEvidence",
     "SoftmaxPosterior",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,13 @@ from posterity.models import kernel_model
 from posterity.models.fitted import SearchReport
 from posterity.models.training import Training
 from posterity.process import (
-    LaplaceEvidence,
-    LaplacePosterior,
     LatentProblem,
     LatentTargets,
     LearnedLatent,
-    NearestPosterior,
-    NearestSoftmaxPosterior,
     ProjectedPosterior,
-    PropagationEvidence,
-    PropagationPosterior,
-    ScaleMixtureEvidence,
-    ScaleMixturePosterior,
     SharedSoftmaxPosterior,
+    SiteEvidence,
+    SitePosterior,
     SoftmaxEvidence,
     SoftmaxPosterior,
     choose_points,
@@ -117,9 +112,9 @@ class LatentProcess:
     @property
     def _can_average(self) -> bool:
         """Whether posteriors at other hyperparameters cost little, and can be averaged."""
-        if isinstance(self.likelihood, likelihoods.Coupled) or not can_average(self.likelihood):
+        if self.inducing_points is not None or self.learning_rows is not None:
             return False
-        return self.averages and self.inducing_points is None and self.learning_rows is None
+        return self.averages and can_average(self.likelihood)
 
     def _average(
         self,
@@ -149,9 +144,8 @@ class LatentProcess:
             return training.repeat_rows()
         if self.kernel.tells_rows_apart:
             return training
-        merged, likelihood = training.merge_equal_rows(), self.likelihood
-        learns = isinstance(likelihood, likelihoods.Likelihood) and likelihood.learns_scatter
-        return merged.count_copies_once() if learns else merged
+        merged = training.merge_equal_rows()
+        return merged.count_copies_once() if self.likelihood.learns_scatter else merged
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
         """What is searched, from where, and between what."""
@@ -182,26 +176,26 @@ class LatentProcess:
             return ProjectedPosterior.condition(
                 kernel, likelihood, rows, targets, points, approximation=self._projection
             )
-        posterior = self._choose_engines[1]
+        condition = self._choose_engines[1]
         if self.inference == "auto" and self._is_of_classes:
-            if isinstance(likelihood, likelihoods.Coupled):
-                posterior = _choose_sweeps(targets) or posterior
+            if likelihood.is_coupled:
+                condition = _choose_sweeps(targets) or condition
             elif _is_repeatable(training):
                 single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
-                posterior, rows = PropagationPosterior, single.rows
-        return posterior.condition(kernel, likelihood, rows, targets)
+                condition, rows = partial(SitePosterior.condition, "propagation"), single.rows
+        return condition(kernel, likelihood, rows, targets)
 
     @property
     def _is_of_classes(self) -> bool:
-        return isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical)
+        return self.likelihood.describes_classes
 
     @property
     def _projection(self) -> str | None:
         """How the weights of inducing points are found; None: as suits the likelihood."""
         if self.inference == "laplace":
             return "laplace"
-        if isinstance(self.likelihood, likelihoods.Averaged):
+        if self.likelihood.has_averages:
             return "nearest"
         if self._is_of_classes and self.inference == "variational":
             return "nearest"
@@ -210,17 +204,18 @@ class LatentProcess:
 
     @property
     def _choose_engines(self) -> tuple[Any, Any]:
-        """The evidence that is searched, and the posterior it belongs to."""
-        if isinstance(self.likelihood, likelihoods.Coupled):
-            nearest = self.inference == "variational"
-            return SoftmaxEvidence, NearestSoftmaxPosterior if nearest else SoftmaxPosterior
-        if self.inference == "propagation":
-            return PropagationEvidence, PropagationPosterior
-        if self.inference != "laplace" and isinstance(self.likelihood, likelihoods.Averaged):
-            return LaplaceEvidence, NearestPosterior
-        if self.inference != "laplace" and self.likelihood.is_scale_mixture:
-            return ScaleMixtureEvidence, ScaleMixturePosterior
-        return LaplaceEvidence, LaplacePosterior
+        """The evidence that is searched, and the function that conditions on rows."""
+        likelihood, inference = self.likelihood, self.inference
+        if likelihood.is_coupled:
+            inference = "variational" if inference == "variational" else "laplace"
+            return SoftmaxEvidence, partial(SoftmaxPosterior.condition, inference)
+        if inference == "auto":
+            known = likelihood.has_averages or likelihood.is_scale_mixture
+            inference = "variational" if known else "laplace"
+        learned = inference
+        if inference == "variational" and not likelihood.is_scale_mixture:
+            learned = "laplace"  # whose evidence of a rate has no need of a climb
+        return partial(SiteEvidence, learned), partial(SitePosterior.condition, inference)
 
     def _choose_rows(
         self, problem: LatentProblem[Any], rng: np.random.Generator
@@ -231,7 +226,7 @@ class LatentProcess:
             n = self.learning_rows
         elif self.inducing_points is not None:
             n = max(_LEARNING_ROWS, _count_points(self.inducing_points))
-        elif isinstance(self.likelihood, likelihoods.Coupled):
+        elif self.likelihood.is_coupled:
             n = int(np.cbrt(_SEARCHED / len(problem.targets.shift)))
         return (
             problem
@@ -259,7 +254,7 @@ class LatentProcess:
             )
 
     def _check_propagation(self) -> None:
-        if isinstance(self.likelihood, likelihoods.Coupled):
+        if self.likelihood.is_coupled:
             raise ValueError(
                 "Expectation propagation is for two classes or one latent function; use "
                 "inference='laplace', which couples the classes."
@@ -274,11 +269,9 @@ class LatentProcess:
     @property
     def _has_nearest(self) -> bool:
         """Whether a variational posterior exists: of rows, or of two classes through points."""
-        if isinstance(self.likelihood, likelihoods.Averaged | likelihoods.Coupled):
-            return True
-        if self.likelihood.is_scale_mixture:
-            return True
-        return self._is_of_classes and self.inducing_points is not None
+        if self._is_of_classes:
+            return self.likelihood.is_coupled or self.inducing_points is not None
+        return self.likelihood.has_averages or self.likelihood.is_scale_mixture
 
 
 def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
@@ -305,13 +298,11 @@ def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
         raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
 
 
-def _choose_sweeps(
-    targets: LatentTargets,
-) -> type[NearestSoftmaxPosterior | SharedSoftmaxPosterior] | None:
-    """Return the nearest normal whose sweeps take seconds; None where none is so fast."""
+def _choose_sweeps(targets: LatentTargets) -> Any:
+    """Return what finds a nearest normal in sweeps of seconds; None where none is so fast."""
     if len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT:
-        return NearestSoftmaxPosterior
-    return SharedSoftmaxPosterior if targets.n_rows <= _SWEPT_ROWS else None
+        return partial(SoftmaxPosterior.condition, "variational")
+    return SharedSoftmaxPosterior.condition if targets.n_rows <= _SWEPT_ROWS else None
 
 
 def _is_repeatable(training: Training) -> bool:

@@ -17,7 +17,7 @@ from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior
 from posterity.inference.search import Objective, negate_evidence
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
 
 _FEW_VALUES = 50  # distinct targets up to which every part of the rows holds all of them
 
