@@ -2,7 +2,12 @@ from posterity.inference.search import draw_random_starts, maximise_evidence
 from posterity.process.classifier import GaussianProcessClassifier
 from posterity.process.exact import Evidence, ProcessPosterior, jitter_variance
 from posterity.process.inducing.bound import InducingPosterior, condition_on_points
-from posterity.process.inducing.partitions import PartitionedRows, select_present_rows
+from posterity.process.inducing.partitions import (
+    PartitionedRows,
+    PartitionedTraining,
+    check_process_source,
+    select_present_rows,
+)
 from posterity.process.inducing.search import maximise_inducing_bound
 from posterity.process.kernel_logistic import KernelLogisticRegression
 from posterity.process.kernel_ridge import KernelRidgeRegression
@@ -11,7 +16,6 @@ from posterity.process.latent.density import LatentTargets
 from posterity.process.latent.problem import LatentProblem, LearnedLatent
 from posterity.process.latent.projected import ProjectedPosterior, choose_points
 from posterity.process.latent.site_posterior import SiteEvidence, SitePosterior
-from posterity.process.partitioned_training import PartitionedTraining, check_process_source
 from posterity.process.regressor import GaussianProcessRegressor
 from posterity.process.search import ProcessProblem, draw_further_starts
 from posterity.process.separate_outputs import SeparateOutputs

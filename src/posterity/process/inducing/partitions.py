@@ -1,16 +1,20 @@
-"""Observed rows that lie in the partitions of Dask collections, and stay there."""
+"""Rows that lie in the partitions of Dask collections, and stay there: to fit to, and to sum up."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
 from posterity.inference.observations import HeldRows, Observations, ObservedRows, PartFunction
+from posterity.models.streamed_rows import Source
+from posterity.models.training import ColumnMoments, Training
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class PartitionedRows(ObservedRows):
         Taken off the targets, and what they are then divided by.
     n_present : int
         How many rows are not of weight zero.
-    repeats : Observations
+    observations : Observations
         Without rows: what weights add to the log evidence.
     column : int, optional
         The one output that is looked at. None: all.
@@ -35,7 +39,7 @@ class PartitionedRows(ObservedRows):
     centre: Array
     scale: Array
     n_present: int
-    repeats: Observations
+    observations: Observations
     column: int | None = None
 
     @property
@@ -43,25 +47,16 @@ class PartitionedRows(ObservedRows):
         """Number of rows, N."""
         return self.n_present
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs, K."""
-        return self.repeats.n_outputs
-
-    def log_apart(self, noise_variance: float) -> tuple[float, float]:
-        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
-        return self.repeats.log_apart(noise_variance)
-
     def select_output(self, k: int) -> PartitionedRows:
         """The same rows with one output of theirs."""
         one = slice(k, k + 1)
         centre, scale = self.centre[one], self.scale[one]
-        repeats = self.repeats.select_output(k)
-        return replace(self, centre=centre, scale=scale, repeats=repeats, column=k)
+        alone = self.observations.select_output(k)
+        return replace(self, centre=centre, scale=scale, observations=alone, column=k)
 
     def without_repeats(self) -> PartitionedRows:
         """Rows as precise as their weights say, whose repetitions add nothing to the evidence."""
-        return replace(self, repeats=self.repeats.without_repeats())
+        return replace(self, observations=self.observations.without_repeats())
 
     def sum_terms(self, function: PartFunction, n_points: int) -> list[Any]:
         """On the workers: block by block within a partition, and partitions in a tree."""
@@ -108,3 +103,144 @@ def add_terms(a: list[Any] | None, b: list[Any] | None) -> list[Any] | None:
     if a is None or b is None:
         return b if a is None else a
     return [operator.add(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def check_process_source(model: Any, source: Source, known_noise: Any) -> designs.Partitions:
+    """The partitions on which a process is fitted; refuse rows that it cannot take from there."""
+    for sentence in _refusals(model, source, known_noise):
+        raise ValueError(sentence)
+    assert isinstance(source, designs.Partitions)
+    return source
+
+
+def _refusals(model: Any, source: Source, known_noise: Any) -> Iterator[str]:
+    """Why rows that are not in memory cannot be fitted with the settings of a model."""
+    if not isinstance(source, designs.Partitions):
+        yield (
+            "A process asks for its rows many times: pass arrays, or Dask arrays or data "
+            "frames with inducing_points=512."
+        )
+    elif source.form.target_shape is None:
+        yield "y is missing: pass one target for each row of X, as a Dask collection."
+    if model.inducing_points is None:
+        yield (
+            "A process of all rows keeps them in memory, and X is a Dask collection: pass "
+            "inducing_points=512, through which rows are summed up where they lie, or "
+            "X.compute() where they fit."
+        )
+    if model.likelihood is not None:
+        yield (
+            "With a likelihood rows are kept in memory, and X is a Dask collection: pass "
+            "X.compute() or a sample of the rows, or likelihood=None for normal noise."
+        )
+    if known_noise is not None or model.noise_variance == 0.0:
+        yield (
+            "On Dask the noise of all rows has one variance above zero: set noise_variance of "
+            "the model, or let it be learned."
+        )
+    if model.device is not None or model._takes_objects:
+        yield (
+            "On Dask rows are vectors, and a worker computes on its host: use device=None and "
+            "a kernel of vectors."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTraining:
+    """What a process asks of its rows, answered by workers who hold them.
+
+    Parameters
+    ----------
+    partitions : Partitions
+        With targets.
+    merges : bool
+        Whether equal rows of a sample are to be made one.
+    """
+
+    partitions: designs.Partitions
+    merges: bool
+
+    @property
+    def known_noise(self) -> None:
+        """Noise is not known row by row."""
+
+    @property
+    def mean_known_noise(self) -> None:
+        """Noise is not known row by row."""
+
+    @property
+    def target_moments(self) -> ColumnMoments:
+        """Moments of the targets of all rows that count."""
+        return self._target_count.moments
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows there are, each counted by its weight."""
+        return self._target_count.moments.weight
+
+    def standardise_targets(self, centre: Array, scale: Array) -> PartitionedRows:
+        """The rows as inference sees them, on the workers."""
+        count = self._target_count
+        no_rows = np.empty((0, len(centre)))
+        repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
+        return PartitionedRows(self.partitions, centre, scale, count.n_rows, repeats)
+
+    def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
+        """At most n rows, drawn at random and brought here."""
+        block = self.partitions.sample(n, rng)
+        X, Y, weights = select_present_rows(block)
+        if not len(X):
+            raise ValueError(
+                f"None of {n} rows drawn at random counts: drop the rows of weight zero first."
+            )
+        sample = Training.from_present_rows(X, Y, weights, None)
+        return sample.merge_equal_rows() if self.merges else sample
+
+    @cached_property
+    def _target_count(self) -> _TargetCount:
+        found = self.partitions.reduce(
+            _count_partition, _merge_counts, description="Reading targets"
+        )
+        if found is None:
+            raise ValueError(
+                "sample_weight is zero in every row; at least one weight must be positive."
+            )
+        return found
+
+
+Rows: TypeAlias = Training | PartitionedTraining
+"""What a process is fitted to."""
+
+
+@dataclass(frozen=True)
+class _TargetCount:
+    """What is known of targets and weights without their rows."""
+
+    moments: ColumnMoments
+    n_rows: int
+    repeats: float
+    log_constant: float
+
+    def merge(self, other: _TargetCount) -> _TargetCount:
+        """Return the counts of both sets of rows together."""
+        return _TargetCount(
+            self.moments.merge(other.moments),
+            self.n_rows + other.n_rows,
+            self.repeats + other.repeats,
+            self.log_constant + other.log_constant,
+        )
+
+
+def _count_partition(block: designs.RowBlock) -> _TargetCount | None:
+    """Count one partition; None where none of its rows counts."""
+    X, Y, weights = select_present_rows(block)
+    if not len(X):
+        return None
+    o = Observations.from_targets(Y, weights=weights)
+    return _TargetCount(ColumnMoments.from_rows(Y, weights), len(Y), o.repeats, o.log_constant)
+
+
+def _merge_counts(a: _TargetCount | None, b: _TargetCount | None) -> _TargetCount | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a.merge(b)
