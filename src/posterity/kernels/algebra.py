@@ -148,8 +148,8 @@ class _Pair(Kernel):
     right: Kernel
 
     _kind: ClassVar[str]
-    _combine: ClassVar[staticmethod[[Any, Any], Any]]
-    _combine_in_place: ClassVar[staticmethod[[Any, Any], Any]]
+    _combine: ClassVar[Any]  # a function of two
+    _combine_in_place: ClassVar[Any]  # a function of two
 
     @abc.abstractmethod
     def _share(

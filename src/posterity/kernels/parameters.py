@@ -87,7 +87,8 @@ def check_value(value: Any, where: str, *, per_column: bool = True) -> Value | N
         array = np.asarray(value)
         if array.ndim != 1 or not array.size or array.dtype.kind not in "biuf":
             raise ValueError(f"{where}={value!r} must be a number, or one number a column.")
-        numbers_given = tuple(array.astype(np.float64).tolist())
+        is_ready = isinstance(value, tuple) and {*map(type, value)} == {float}
+        numbers_given = value if is_ready else tuple(array.astype(np.float64).tolist())
     for v in numbers_given:
         if not 0.0 < v < math.inf:
             raise ValueError(f"{where}={value!r} must be finite and greater than zero.")
