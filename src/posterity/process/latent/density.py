@@ -135,7 +135,7 @@ class LatentDensity:
 
     def shares(self, f: Array) -> Array:
         """u (N, C) of classes, with minus the Hessian of row n equal to diag(u_n) - u_n u_n^T."""
-        u: Array = self.likelihood.curvature(self.targets.y, self.targets.shift + f)
+        u: Array = self.likelihood.curvature_shares(self.targets.y, self.targets.shift + f)
         return u
 
     def take_step(self, point: Point, step: Step, fraction: float) -> Point:
