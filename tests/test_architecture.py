@@ -96,7 +96,6 @@ ENGINES = ("inference.conjugate", "inference.weights", "process", "sparse", "loc
 STILL_SPLIT = {
     "posterity.classification.candidate_vectors.CandidateVectors",
     "posterity.designs.base.RowValues",
-    "posterity.process.softmax.laplace.SoftmaxPosterior",
     "posterity.regression.candidate_vectors.CandidateVectors",
     "posterity.regression.vector_model.VectorModel",
 }

@@ -20,7 +20,7 @@ from posterity.process import (
     SeparateOutputs,
     condition_on_points,
 )
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
 from posterity.process.latent_fit import LatentFit
 from posterity.process.softmax.shared import SharedSoftmaxPosterior
 from posterity.sparse.vector_fit import VectorFit

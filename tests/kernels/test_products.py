@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.kernels import products
+from posterity.kernels import distances as products
 
 
 @pytest.mark.parametrize("values", [1, 20, 1 << 15])

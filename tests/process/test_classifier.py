@@ -15,11 +15,8 @@ from posterity import GaussianProcessClassifier, kernels
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.process import latent_process
-from posterity.process.latent.laplace import LaplacePosterior
 from posterity.process.latent.projected import ProjectedPosterior
-from posterity.process.latent.propagation import PropagationPosterior
 from posterity.process.softmax.shared import SharedSoftmaxPosterior
-from posterity.process.softmax.variational import NearestSoftmaxPosterior
 
 KERNEL = (4.0 * kernels.RBF(1.2)).fixed()
 WORDS = ["aab", "aaab", "baab", "aabb", "xyx", "xyyx", "xxy", "yxyx"]
@@ -64,7 +61,7 @@ def test_auto_learns_by_laplace_and_ends_with_propagation():
     laplace = GaussianProcessClassifier(inference="laplace", **best).fit(X, y)
     auto = GaussianProcessClassifier(**best).fit(X, y)
     assert auto.kernel_ == laplace.kernel_
-    assert isinstance(laplace.posterior_, LaplacePosterior)
+    assert laplace.posterior_.inference == "laplace"
     at_these = GaussianProcessClassifier(laplace.kernel_.fixed(), inference="propagation")
     expected = at_these.fit(X, y)
     assert auto.log_evidence_ == pytest.approx(expected.log_evidence_, abs=1e-8)
@@ -76,7 +73,7 @@ def test_auto_stays_with_laplace_where_propagation_cannot():
     weight = np.linspace(0.5, 2.0, len(y))
     laplace = GaussianProcessClassifier(KERNEL, inference="laplace")
     auto = GaussianProcessClassifier(KERNEL).fit(X, y, weight)
-    assert isinstance(auto.posterior_, LaplacePosterior)
+    assert auto.posterior_.inference == "laplace"
     assert auto.log_evidence_ == laplace.fit(X, y, weight).log_evidence_
     X, y = data(n_classes=3)
     carried = GaussianProcessClassifier(KERNEL, inducing_points=5).fit(X, y)
@@ -86,7 +83,7 @@ def test_auto_stays_with_laplace_where_propagation_cannot():
 def test_auto_ends_with_the_nearest_normal_for_several_classes(monkeypatch):
     X, y = data(n_classes=3)
     auto = GaussianProcessClassifier(KERNEL).fit(X, y)
-    assert isinstance(auto.posterior_, NearestSoftmaxPosterior)
+    assert auto.posterior_.inference == "variational"
     monkeypatch.setattr(latent_process, "_SWEPT", 1.0)
     shared = GaussianProcessClassifier(KERNEL).fit(X, y)
     assert isinstance(shared.posterior_, SharedSoftmaxPosterior)
@@ -119,9 +116,9 @@ def test_classes_far_apart_are_told_with_certainty():
 def test_auto_repeats_rows_only_to_a_few_more(monkeypatch):
     X, y = data(12)
     monkeypatch.setattr(latent_process, "_REPEATED_ROWS", 30)
-    for weight, posterior in ((2, PropagationPosterior), (3, LaplacePosterior)):
+    for weight, inference in ((2, "propagation"), (3, "laplace")):
         model = GaussianProcessClassifier(KERNEL).fit(X, y, np.full(12, weight))
-        assert isinstance(model.posterior_, posterior)
+        assert model.posterior_.inference == inference
         many = GaussianProcessClassifier(KERNEL).fit(X.repeat(weight, 0), y.repeat(weight))
         assert many.log_evidence_ == model.log_evidence_
 
@@ -133,7 +130,7 @@ def test_whole_weights_repeat_under_propagation(inference):
     model = GaussianProcessClassifier(KERNEL, inference=inference)
     weighted = clone(model).fit(X, y, counts)
     repeated = clone(model).fit(X.repeat(counts, 0), y.repeat(counts))
-    assert isinstance(weighted.posterior_, PropagationPosterior)
+    assert weighted.posterior_.inference == "propagation"
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, abs=1e-6)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 

@@ -113,19 +113,21 @@ def cut_rows(n_rows: int, n_points: int, like: DeviceArray) -> list[slice]:
 class ObservedRows(abc.ABC):
     """N rows and what was observed there, of which only sums are ever asked."""
 
+    observations: Observations  # without rows where these are elsewhere
+
     @property
     @abc.abstractmethod
     def n_rows(self) -> int:
         """Number of rows, N."""
 
     @property
-    @abc.abstractmethod
     def n_outputs(self) -> int:
         """Number of outputs, K."""
+        return self.observations.n_outputs
 
-    @abc.abstractmethod
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
         """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        return self.observations.log_apart(noise_variance)
 
     @abc.abstractmethod
     def select_output(self, k: int) -> ObservedRows:
@@ -163,15 +165,6 @@ class HeldRows(ObservedRows):
     def n_rows(self) -> int:
         """Number of rows, N."""
         return self.observations.n_rows
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs, K."""
-        return self.observations.n_outputs
-
-    def log_apart(self, noise_variance: float) -> tuple[float, float]:
-        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
-        return self.observations.log_apart(noise_variance)
 
     def select_output(self, k: int) -> HeldRows:
         """The same rows with one output of theirs."""

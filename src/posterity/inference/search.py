@@ -64,8 +64,15 @@ class EvidenceProblem(Protocol[L_co]):
     def n_rows(self) -> int:
         """The number N of rows."""
 
+    @property
+    def n_unknown(self) -> int:
+        """The number of parameters that are searched."""
+        return len(self.start)
+
     def resolution(self, theta: Array) -> float:
-        """The change of the log evidence below which rounding hides it, about theta."""
+        """The change of the log evidence below which rounding hides it; zero unless known."""
+        del theta
+        return 0.0
 
     def objective(self) -> Objective:
         """Minus the log evidence and its gradient; infinite where neither exists."""
@@ -81,9 +88,12 @@ class EvidenceProblem(Protocol[L_co]):
 
     def draw_order(self, rng: np.random.Generator) -> NDArray[np.intp]:
         """All rows, so that any first few of them stand for all."""
+        return rng.permutation(self.n_rows)
 
     def ease_start(self, theta: Array) -> Array | None:
         """Where to try next if the evidence at theta cannot be computed; None: nowhere."""
+        del theta
+        return None
 
     def explain_no_start(self, theta: Array) -> str:
         """Why the search cannot start, in a sentence."""

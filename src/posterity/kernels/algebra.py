@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import numbers
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import numpy as np
 
@@ -139,7 +141,72 @@ class Scaled(Kernel):
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(Kernel):
+class _Pair(Kernel):
+    """Two kernels combined, entry by entry."""
+
+    left: Kernel
+    right: Kernel
+
+    _kind: ClassVar[str]
+    _combine: ClassVar[Any]  # a function of two
+    _combine_in_place: ClassVar[Any]  # a function of two
+
+    @abc.abstractmethod
+    def _share(
+        self, G: DeviceArray, a: Callable[[], DeviceArray], b: Callable[[], DeviceArray]
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """dL/dA and dL/dB, given G = dL/dK and how to get the parts A and B."""
+
+    def _block(self, X: Any, Z: Any) -> DeviceArray:
+        return self(X, Z)
+
+    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
+        return self._combine_in_place(self.left(X, Z), self.right(X, Z))
+
+    def diag(self, X: Any) -> DeviceArray:
+        """The vector of k(x_n, x_n), (N,)."""
+        return self._combine(self.left.diag(X), self.right.diag(X))
+
+    def tangent(self, X: Any, Z: Any = None) -> Tangent:
+        """A block and its adjoint, sharing their work."""
+        a, b = self.left.tangent(X, Z), self.right.tangent(X, Z)
+
+        def share(G: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+            return self._share(G, lambda: a.value, lambda: b.value)
+
+        def parameters(G: DeviceArray) -> Array:
+            A, B = share(G)
+            return np.concatenate([a.parameters(A), b.parameters(B)])
+
+        def inputs(G: DeviceArray) -> DeviceArray:
+            A, B = share(G)
+            return a.inputs(A) + b.inputs(B)
+
+        def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
+            (theta, moved), (other, along) = (
+                t.both(H) for t, H in zip((a, b), share(G), strict=True)
+            )
+            return np.concatenate([theta, other]), moved + along
+
+        return Tangent(lambda: self._combine(a.value, b.value), parameters, inputs, both)
+
+    def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
+        """dL/dtheta, (P,), given g = dL/d diag(K)."""
+        a, b = self._share_diagonal(X, g)
+        return np.concatenate([self.left.diag_pullback(X, a), self.right.diag_pullback(X, b)])
+
+    def page_form(self, D: int) -> Form:
+        return {"kind": self._kind, "of": [self.left.page_form(D), self.right.page_form(D)]}
+
+    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
+        a, b = self._share_diagonal(X, g)
+        return self.left.diag_pullback_inputs(X, a) + self.right.diag_pullback_inputs(X, b)
+
+    def _share_diagonal(self, X: Any, g: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
+        return self._share(g, lambda: self.left.diag(X), lambda: self.right.diag(X))
+
+
+class Sum(_Pair):
     """The kernel of f + g for independent f and g.
 
     Examples
@@ -149,40 +216,13 @@ class Sum(Kernel):
     RBF(0.5)
     """
 
-    left: Kernel
-    right: Kernel
+    _kind = "sum"
+    _combine, _combine_in_place = staticmethod(operator.add), staticmethod(operator.iadd)
 
-    def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return self(X, Z)
-
-    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
-        K = self.left(X, Z)
-        K += self.right(X, Z)
-        return K
-
-    def diag(self, X: Any) -> DeviceArray:
-        """The vector of k(x_n, x_n), (N,)."""
-        return self.left.diag(X) + self.right.diag(X)
-
-    def tangent(self, X: Any, Z: Any = None) -> Tangent:
-        """A block and its adjoint, sharing their work."""
-        a, b = self.left.tangent(X, Z), self.right.tangent(X, Z)
-        return Tangent(
-            lambda: a.value + b.value,
-            lambda G: np.concatenate([a.parameters(G), b.parameters(G)]),
-            lambda G: a.inputs(G) + b.inputs(G),
-            lambda G: _join_gradients(a.both(G), b.both(G)),
-        )
-
-    def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
-        """dL/dtheta, (P,), given g = dL/d diag(K)."""
-        return np.concatenate([self.left.diag_pullback(X, g), self.right.diag_pullback(X, g)])
-
-    def page_form(self, D: int) -> Form:
-        return {"kind": "sum", "of": [self.left.page_form(D), self.right.page_form(D)]}
-
-    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
-        return self.left.diag_pullback_inputs(X, g) + self.right.diag_pullback_inputs(X, g)
+    def _share(
+        self, G: DeviceArray, a: Callable[[], DeviceArray], b: Callable[[], DeviceArray]
+    ) -> tuple[DeviceArray, DeviceArray]:
+        return G, G
 
     def _write(self, *, short: bool) -> str:
         if isinstance(self.right, Constant):  # two bare numbers would add up to one
@@ -190,8 +230,7 @@ class Sum(Kernel):
         return f"{_write_term(self.left, short)} + {_write_bracketed(self.right, (Sum,), short)}"
 
 
-@dataclass(frozen=True, repr=False)
-class Product(Kernel):
+class Product(_Pair):
     """The kernel whose features are all products of a feature of one and one of the other.
 
     Examples
@@ -201,44 +240,13 @@ class Product(Kernel):
     Periodic(1.0)
     """
 
-    left: Kernel
-    right: Kernel
+    _kind = "product"
+    _combine, _combine_in_place = staticmethod(operator.mul), staticmethod(operator.imul)
 
-    def _block(self, X: Any, Z: Any) -> DeviceArray:
-        return self(X, Z)
-
-    def __call__(self, X: Any, Z: Any = None) -> DeviceArray:
-        K = self.left(X, Z)
-        K *= self.right(X, Z)
-        return K
-
-    def diag(self, X: Any) -> DeviceArray:
-        """The vector of k(x_n, x_n), (N,)."""
-        return self.left.diag(X) * self.right.diag(X)
-
-    def tangent(self, X: Any, Z: Any = None) -> Tangent:
-        """A block and its adjoint, sharing their work."""
-        a, b = self.left.tangent(X, Z), self.right.tangent(X, Z)
-        return Tangent(
-            lambda: a.value * b.value,
-            lambda G: np.concatenate([a.parameters(G * b.value), b.parameters(G * a.value)]),
-            lambda G: a.inputs(G * b.value) + b.inputs(G * a.value),
-            lambda G: _join_gradients(a.both(G * b.value), b.both(G * a.value)),
-        )
-
-    def diag_pullback(self, X: Any, g: DeviceArray) -> Array:
-        """dL/dtheta, (P,), given g = dL/d diag(K)."""
-        a, b = self.left, self.right
-        return np.concatenate(
-            [a.diag_pullback(X, g * b.diag(X)), b.diag_pullback(X, g * a.diag(X))]
-        )
-
-    def page_form(self, D: int) -> Form:
-        return {"kind": "product", "of": [self.left.page_form(D), self.right.page_form(D)]}
-
-    def _diag_inputs(self, X: Any, g: DeviceArray) -> DeviceArray:
-        a, b = self.left, self.right
-        return a.diag_pullback_inputs(X, g * b.diag(X)) + b.diag_pullback_inputs(X, g * a.diag(X))
+    def _share(
+        self, G: DeviceArray, a: Callable[[], DeviceArray], b: Callable[[], DeviceArray]
+    ) -> tuple[DeviceArray, DeviceArray]:
+        return G * b(), G * a()
 
     def _write(self, *, short: bool) -> str:
         left, right = _write_bracketed(self.left, (Sum,), short), self.right
@@ -269,13 +277,6 @@ def _as_kernel(other: Kernel | float) -> Kernel:
 
 def _inner_product(G: DeviceArray, K: DeviceArray) -> float:
     return float(namespace(G, K).tensordot(G, K, axes=G.ndim))
-
-
-def _join_gradients(
-    a: tuple[Array, DeviceArray], b: tuple[Array, DeviceArray]
-) -> tuple[Array, DeviceArray]:
-    """Gradients of two parts: side by side in their parameters, added in the inputs."""
-    return np.concatenate([a[0], b[0]]), a[1] + b[1]
 
 
 def _write_bracketed(kernel: Kernel, within: tuple[type, ...], short: bool) -> str:

@@ -9,15 +9,15 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import rows, scales
-from posterity.kernels.kernel import Kernel
-from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels.kernel import CorrelationKernel
+from posterity.kernels.parameters import Range, Value, by_column, positive
 from posterity.kernels.tangent import Tangent
 
 _SHORT, _LONG = 3e-2, 1e4  # similarities of about 1e-15, and of all but one
 
 
 @dataclass(frozen=True, repr=False)
-class Categorical(Kernel):
+class Categorical(CorrelationKernel):
     """k(x, z) = exp(-sum_d [x_d is not z_d] / length_scale_d).
 
     Two different categories of a column have similarity exp(-1 / length_scale), whichever they
@@ -43,21 +43,13 @@ class Categorical(Kernel):
     """
 
     length_scale: Value = positive(per_column=True, bounds=(_SHORT, _LONG))
-    ard: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.length_scale, tuple):
-            object.__setattr__(self, "ard", False)  # said by the tuple itself
+    ard: bool = by_column("length_scale")
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         R = rows.full_like_rows(X, (rows.count_rows(X), rows.count_rows(Z)), 0.0)
         for different, l in zip(_iterate_differences(X, Z), self._lengths(X).tolist(), strict=True):
             R -= different / l
         return namespace(X).exp(R)
-
-    def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         K = self._block(X, Z)
@@ -75,13 +67,6 @@ class Categorical(Kernel):
         S = np.array([float(xp.sum(W * different)) for different in _iterate_differences(X, Z)])
         each = S / self._lengths(X)
         return each if isinstance(self.length_scale, tuple) else float(np.sum(each))
-
-    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        del X, g
-        return np.zeros(len(self.theta))
-
-    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
-        return 0.0 * X
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)

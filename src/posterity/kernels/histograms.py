@@ -9,7 +9,7 @@ import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
 from posterity.kernels import parameters, rows
-from posterity.kernels.kernel import Kernel
+from posterity.kernels.kernel import CorrelationKernel, Kernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.tangent import Tangent
 
@@ -17,7 +17,7 @@ _TYPICAL_ROWS = 100  # from which a typical distance is taken
 
 
 @dataclass(frozen=True, repr=False)
-class ChiSquared(Kernel):
+class ChiSquared(CorrelationKernel):
     """k(x, z) = exp(-scale sum_d (x_d - z_d)^2 / (x_d + z_d)), for rows of numbers not below zero.
 
     Bins that are empty in both rows count as equal.
@@ -47,7 +47,7 @@ class ChiSquared(Kernel):
 
     def _diag(self, X: DeviceArray) -> DeviceArray:
         _check_histogram(X, "X", self)
-        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
+        return super()._diag(X)
 
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         C = self._distances(X, Z)
@@ -58,13 +58,6 @@ class ChiSquared(Kernel):
             lambda G: self._collect_gradients(scale=lambda: -float(xp.sum(G * K * C))),
             lambda G: _movement(X, Z, -self.scale * K * G),
         )
-
-    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        del X, g
-        return np.zeros(len(self.theta))
-
-    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
-        return 0.0 * X
 
     def _distances(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         """scale times the chi-squared distances, (N, M)."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
-from posterity.kernels import parameters, rows, scales
-from posterity.kernels.kernel import Kernel
-from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels import parameters, scales
+from posterity.kernels.kernel import CorrelationKernel, Kernel
+from posterity.kernels.parameters import Range, Value, by_column, positive
 from posterity.kernels.tangent import Tangent
 from posterity.page_forms import Form
 
@@ -39,12 +39,7 @@ class Linear(Kernel):
     """
 
     variance: Value = positive(per_column=True)
-    ard: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.variance, tuple):
-            object.__setattr__(self, "ard", False)  # said by the tuple itself
+    ard: bool = by_column("variance")
 
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         if isinstance(self.variance, tuple):
@@ -175,7 +170,7 @@ def _power(S: DeviceArray, n: int) -> DeviceArray:
     return functools.reduce(operator.mul, [S] * n)
 
 
-class Cosine(Kernel):
+class Cosine(CorrelationKernel):
     """k(x, z) = x.z / (|x| |z|): the cosine of the angle between two rows.  [P8 8.4]
 
     A row of zeros has no direction. It is like every other such row (1) and unlike all the rest
@@ -199,9 +194,6 @@ class Cosine(Kernel):
         K += none[:, None] * none_too[None, :]
         return K
 
-    def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
-
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         def inputs(G: DeviceArray) -> DeviceArray:
             u, lengths, none = _directions(X)
@@ -210,12 +202,6 @@ class Cosine(Kernel):
             return across * (1.0 - none)[:, None] / lengths[:, None]
 
         return Tangent(self._block(X, Z), lambda G: self._collect_gradients(), inputs)
-
-    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        return self._collect_gradients()
-
-    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
-        return 0.0 * X
 
 
 def _directions(X: DeviceArray) -> tuple[DeviceArray, DeviceArray, DeviceArray]:

@@ -18,7 +18,7 @@ from posterity import page_forms
 from posterity.arrays import Array, DeviceArray, namespace
 
 # The algebra is made of kernels, and kernels are added by it: the package imports it first.
-from posterity.kernels import algebra, differences, marks, notation, parameter_tree, rows
+from posterity.kernels import algebra, expressions, parameter_tree, rows, tangent
 from posterity.kernels.parameters import ASIDE, Range
 from posterity.kernels.tangent import Tangent
 from posterity.page_forms import Form
@@ -84,17 +84,15 @@ class Kernel(abc.ABC):
         """The block and its adjoint; by central differences where a subclass knows no better."""
         return Tangent(
             self._block(X, Z),
-            lambda G: differences.differentiate_in_parameters(
+            lambda G: tangent.differentiate_in_parameters(
                 lambda theta: self.with_theta(theta)._block(X, Z), self.theta, G
             ),
-            lambda G: differences.differentiate_in_inputs(
-                lambda moved: self._block(moved, Z), X, G
-            ),
+            lambda G: tangent.differentiate_in_inputs(lambda moved: self._block(moved, Z), X, G),
         )
 
     def _diag_gradient(self, X: Any, g: DeviceArray) -> Array:
         """dL/dtheta given g = dL/d diag(K)."""
-        return differences.differentiate_in_parameters(
+        return tangent.differentiate_in_parameters(
             lambda theta: self.with_theta(theta)._diag(X), self.theta, g
         )
 
@@ -201,7 +199,7 @@ class Kernel(abc.ABC):
         >>> (2.0 * kernels.RBF(0.5)).fixed("length_scale").names
         ['variance']
         """
-        return marks.hold(self, names)
+        return expressions.hold(self, names)
 
     def bounded(self, **limits: tuple[float, float]) -> Self:
         """The same kernel with parameters tuned only between these limits, (lower, upper) each.
@@ -212,7 +210,7 @@ class Kernel(abc.ABC):
         >>> kernels.RBF(0.5).bounded(length_scale=(0.1, 10.0))
         RBF(0.5).bounded(length_scale=(0.1, 10.0))
         """
-        return marks.bound(self, limits)
+        return expressions.bound(self, limits)
 
     def with_params(self, **params: Any) -> Self:
         """The same kernel with other values, by nested name: ``left__length_scale=2.0``.
@@ -263,14 +261,14 @@ class Kernel(abc.ABC):
         return self  # a value need not be copied
 
     def __repr__(self) -> str:
-        return notation.write_expression(self, short=False)
+        return expressions.write_expression(self, short=False)
 
     def __str__(self) -> str:
-        return notation.write_expression(self, short=True)
+        return expressions.write_expression(self, short=True)
 
     def _write(self, *, short: bool) -> str:
         """As one would type it; numbers with three digits where ``short``."""
-        return notation.write_call(self, short=short)
+        return expressions.write_call(self, short=short)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return algebra.add(self, other)
@@ -285,3 +283,19 @@ class Kernel(abc.ABC):
 
     def __rmul__(self, other: float) -> Kernel:
         return algebra.multiply(self, other)
+
+
+@dataclass(frozen=True, repr=False)
+class CorrelationKernel(Kernel):
+    """A kernel of vectors with k(x, x) = 1, whatever the row and the parameters."""
+
+    def _diag(self, X: DeviceArray) -> DeviceArray:
+        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
+
+    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
+        del X, g
+        return np.zeros(len(self.theta))
+
+    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
+        del g
+        return 0.0 * X

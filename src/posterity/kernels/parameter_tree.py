@@ -95,6 +95,7 @@ def check_values(node: ParameterNode) -> None:
                 value = parameters.check_value(value, where, per_column=f.metadata["per_column"])
         elif f.type in (bool, "bool"):
             value = parameters.check_flag(value, f"{type(node).__name__}.{f.name}")
+            value = value and not isinstance(getattr(node, f.metadata.get("of", ""), None), tuple)
         object.__setattr__(node, f.name, value)
 
 

@@ -67,6 +67,14 @@ def positive(
     return field(default=default, metadata=about)
 
 
+def by_column(name: str) -> Any:
+    """A field that says whether an unset parameter is tuned for each column by itself.
+
+    A parameter that is given for each column says so itself, and leaves it False.
+    """
+    return field(default=False, metadata={"of": name})
+
+
 def check_value(value: Any, where: str, *, per_column: bool = True) -> Value | None:
     """The value as a float or a tuple of floats, if all are above zero and finite."""
     if value is None:
@@ -79,7 +87,8 @@ def check_value(value: Any, where: str, *, per_column: bool = True) -> Value | N
         array = np.asarray(value)
         if array.ndim != 1 or not array.size or array.dtype.kind not in "biuf":
             raise ValueError(f"{where}={value!r} must be a number, or one number a column.")
-        numbers_given = value if _is_tuple_of_floats(value) else tuple(float(v) for v in array)
+        is_ready = isinstance(value, tuple) and {*map(type, value)} == {float}
+        numbers_given = value if is_ready else tuple(array.astype(np.float64).tolist())
     for v in numbers_given:
         if not 0.0 < v < math.inf:
             raise ValueError(f"{where}={value!r} must be finite and greater than zero.")
@@ -91,11 +100,6 @@ def check_flag(value: Any, where: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{where}={value!r} must be True or False.")
     return bool(value)
-
-
-def _is_tuple_of_floats(value: Any) -> bool:
-    """Whether the value already is a tuple of floats, and need not be made one."""
-    return isinstance(value, tuple) and all(type(v) is float for v in value)
 
 
 def count_numbers(value: Value) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from posterity import arrays
-from posterity.arrays import Array, DeviceArray, namespace
+from posterity.arrays import DeviceArray, namespace
 from posterity.kernels import distances, rows, scales
-from posterity.kernels.kernel import Kernel
+from posterity.kernels.kernel import CorrelationKernel
 from posterity.kernels.parameters import Range, positive
 from posterity.kernels.stationary import movement_gradient, squares_and_movement
 from posterity.kernels.tangent import Tangent
@@ -21,7 +21,7 @@ _PERIODS_SEEN = 4.0  # at the start of the search
 
 
 @dataclass(frozen=True, repr=False)
-class Periodic(Kernel):
+class Periodic(CorrelationKernel):
     """k(x, z) = exp(-2 sum_d sin^2(pi (x_d - z_d) / period) / length_scale^2).  [GPML 4.31]
 
     Each column is wound round a circle of circumference ``period``; between points on circles this
@@ -51,9 +51,6 @@ class Periodic(Kernel):
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         return _rbf(*self._wind(X, Z))
 
-    def _diag(self, X: DeviceArray) -> DeviceArray:
-        return rows.full_like_rows(X, (rows.count_rows(X),), 1.0)
-
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._wind(X, Z)
         K = _rbf(A, B)
@@ -65,13 +62,6 @@ class Periodic(Kernel):
             ),
             lambda G: self._unwind_gradient(A, -0.5 * movement_gradient(A, B, K, G)),
         )
-
-    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        del X, g
-        return np.zeros(len(self.theta))
-
-    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
-        return 0.0 * X
 
     def _wind(self, X: DeviceArray, Z: DeviceArray) -> tuple[DeviceArray, DeviceArray]:
         """Points on circles, (N, 2 D), in units of the length scale; equal if the rows are."""

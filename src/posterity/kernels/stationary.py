@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from posterity import arrays
 from posterity.arrays import Array, DeviceArray, namespace, to_numpy
-from posterity.kernels import distances, parameter_tree, products, scales
-from posterity.kernels.kernel import Kernel
-from posterity.kernels.parameters import Range, Value, positive
+from posterity.kernels import distances, scales
+from posterity.kernels.kernel import CorrelationKernel
+from posterity.kernels.parameters import Range, Value, by_column, positive
 from posterity.kernels.tangent import Tangent
 from posterity.page_forms import Form
 
 
 @dataclass(frozen=True, repr=False)
-class Stationary(Kernel):
+class Stationary(CorrelationKernel):
     """k(x, z) = c(r^2) with c(0) = 1; a subclass writes c and its slope.
 
     Parameters
@@ -31,12 +31,7 @@ class Stationary(Kernel):
     """
 
     length_scale: Value = positive(per_column=True)
-    ard: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if isinstance(self.length_scale, tuple):
-            object.__setattr__(self, "ard", False)  # said by the tuple itself
+    ard: bool = by_column("length_scale")
 
     @abc.abstractmethod
     def _correlation(self, R: DeviceArray) -> DeviceArray:
@@ -49,34 +44,34 @@ class Stationary(Kernel):
     def _block(self, X: DeviceArray, Z: DeviceArray) -> DeviceArray:
         return self._correlation(distances.squared_distances(*self._scale_rows(X, Z)))
 
-    def _diag(self, X: DeviceArray) -> DeviceArray:
-        xp = namespace(X)
-        return xp.ones_like(X[:, 0])
-
     def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
         A, B = self._scale_rows(X, Z)
-        K, slope = self._correlation_and_slope(distances.squared_distances(A, B))
+        R = distances.squared_distances(A, B)
+        K, slope = self._correlation_and_slope(R)
+
+        def parameters(G: DeviceArray, squares: Callable[[], Array]) -> Array:
+            return self._collect_gradients(
+                length_scale=lambda: self._sum_for_lengths(squares()),
+                **self._other_gradients(R, K, G),
+            )
 
         def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
             S, moved = squares_and_movement(A, B, slope, G)
-            theta = self._collect_gradients(length_scale=lambda: self._sum_for_lengths(S))
-            return theta, -0.5 * moved / self._lengths(X)
+            return parameters(G, lambda: S), -0.5 * moved / self._lengths(X)
 
         return Tangent(
             K,
-            lambda G: self._collect_gradients(
-                length_scale=lambda: self._sum_for_lengths(sum_squares(A, B, slope, G))
-            ),
+            lambda G: parameters(G, lambda: sum_squares(A, B, slope, G)),
             lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
             both,
         )
 
-    def _diag_gradient(self, X: DeviceArray, g: DeviceArray) -> Array:
-        del X, g
-        return 0.0 * parameter_tree.read_logs(self)
-
-    def _diag_inputs(self, X: DeviceArray, g: DeviceArray) -> DeviceArray:
-        return 0.0 * X
+    def _other_gradients(
+        self, R: DeviceArray, K: DeviceArray, G: DeviceArray
+    ) -> Mapping[str, Callable[[], float]]:
+        """dL/d log of parameters beside the length scale, each as a function."""
+        del R, K, G
+        return {}
 
     def _search_ranges(self, X: DeviceArray, variance: float) -> Mapping[str, Range]:
         self._lengths(X)
@@ -104,7 +99,7 @@ def movement_gradient(
     xp, d = namespace(A, B, S, G), B.shape[1]
     centre = xp.mean(B, axis=0)
     b = B - centre
-    V = products.weighted_product(
+    V = distances.weighted_product(
         S, G, xp.concat([b, xp.ones_like(b[:, :1])], axis=1), hollow=A is B
     )
     return 2.0 * (V[:, d:] * (A - centre) - V[:, :d])
@@ -118,7 +113,7 @@ def squares_and_movement(
     centre = xp.mean(B, axis=0)
     a, b = A - centre, B - centre
     powers = xp.concat([b, b * b, xp.ones_like(b[:, :1])], axis=1)
-    V = products.weighted_product(S, G, powers, hollow=A is B)
+    V = distances.weighted_product(S, G, powers, hollow=A is B)
     first, second, total = V[:, :d], V[:, d : 2 * d], V[:, 2 * d :]
     squares = xp.sum(total * (a * a) + second - 2.0 * (a * first), axis=0)
     return to_numpy(squares), 2.0 * (total * a - first)
@@ -129,7 +124,7 @@ def sum_squares(A: DeviceArray, B: DeviceArray, S: DeviceArray, G: DeviceArray) 
     xp = namespace(A, B, S, G)
     centre = xp.mean(B, axis=0)
     a, b = A - centre, B - centre
-    across, rows, columns = products.weighted_sums(S, G, b, hollow=A is B)
+    across, rows, columns = distances.weighted_sums(S, G, b, hollow=A is B)
     squares = rows @ (a * a) + columns @ (b * b) - 2.0 * xp.sum(a * across, axis=0)
     return to_numpy(squares)
 
@@ -255,18 +250,10 @@ class RationalQuadratic(Stationary):
         K = self._correlation(R)
         return K, K / (1.0 + R / (2.0 * self.shape))
 
-    def _tangent(self, X: DeviceArray, Z: DeviceArray) -> Tangent:
-        A, B = self._scale_rows(X, Z)
-        R = distances.squared_distances(A, B)
-        K, slope = self._correlation_and_slope(R)
-        return Tangent(
-            K,
-            lambda G: self._collect_gradients(
-                length_scale=lambda: self._sum_for_lengths(sum_squares(A, B, slope, G)),
-                shape=lambda: self._shape_gradient(R, K * G),
-            ),
-            lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
-        )
+    def _other_gradients(
+        self, R: DeviceArray, K: DeviceArray, G: DeviceArray
+    ) -> Mapping[str, Callable[[], float]]:
+        return {"shape": lambda: self._shape_gradient(R, K * G)}
 
     def _shape_gradient(self, R: DeviceArray, W: DeviceArray) -> float:
         """dL/d log shape = sum W (u / (1 + u) - log(1 + u)) shape, u = r^2 / (2 shape)."""

@@ -3,19 +3,33 @@
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from posterity import compilation
 from posterity.arrays import Array
 from posterity.kernels import structured
 from posterity.kernels.parameters import positive
 
-if TYPE_CHECKING:
-    from posterity.kernels import fragments
-
 Tree: TypeAlias = tuple[Any, ...]
 """(label, *children): the label is a string, a child a tree or, where it is a leaf, a string."""
+
+
+class _FlatTrees(NamedTuple):
+    """Trees as flat arrays of their inner nodes, children before parents.
+
+    Children are inner nodes too: a leaf is known by the production of its parent.
+    """
+
+    starts: NDArray[np.int_]  # (N + 1,) first node of each tree
+    productions: NDArray[np.int_]  # (V,) equal where nodes have equal label and labels of children
+    by_production: NDArray[
+        np.int_
+    ]  # (V,) the nodes of each tree, counted in it, sorted by production
+    child_starts: NDArray[np.int_]  # (V + 1,) first child of each node
+    children: NDArray[np.int_]  # (C,) nodes, counted within their tree
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,17 +75,13 @@ class SubsetTree(structured.DecayKernel):
         return isinstance(row, tuple) and bool(row) and isinstance(row[0], str)
 
     def _sums(self, X: Sequence[Tree], Z: Sequence[Tree]) -> tuple[Array, Array]:
-        from posterity.kernels import fragments  # Numba is slow to import
-
         codes: dict[Hashable, int] = {}
         forest_X = _flatten_trees(X, codes)
         forest_Z = forest_X if Z is X else _flatten_trees(Z, codes)
-        return fragments.compare_pairs(forest_X, forest_Z, self.decay, Z is X)
+        return _compare_pairs(forest_X, forest_Z, self.decay, Z is X)
 
     def _self_sums(self, X: Sequence[Tree]) -> tuple[Array, Array]:
-        from posterity.kernels import fragments  # Numba is slow to import
-
-        return fragments.compare_with_self(_flatten_trees(X, {}), self.decay)
+        return _compare_with_self(_flatten_trees(X, {}), self.decay)
 
 
 def parse_tree(text: str) -> Tree:
@@ -125,10 +135,8 @@ def _check_parsed(node: Tree, end: int) -> None:
         )
 
 
-def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragments.FlatTrees":
+def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> _FlatTrees:
     """The trees as flat arrays; ``codes`` numbers the productions, and may be shared."""
-    from posterity.kernels import fragments  # Numba is slow to import
-
     starts, productions, by_production, counts, children = [0], [], [], [0], []
     for row, tree in enumerate(trees):
         nodes = _inner_nodes(tree, row)
@@ -139,7 +147,7 @@ def _flatten_trees(trees: Sequence[Tree], codes: dict[Hashable, int]) -> "fragme
         children += [child for _, below in nodes for child in below]
         starts.append(len(productions))
     arrays = starts, productions, by_production, np.cumsum(counts), children
-    return fragments.FlatTrees(*(np.array(values, dtype=np.int64) for values in arrays))
+    return _FlatTrees(*(np.array(values, dtype=np.int64) for values in arrays))
 
 
 def _inner_nodes(tree: Tree, row: int) -> list[tuple[Tree, list[int]]]:
@@ -177,3 +185,63 @@ def _check_node(node: Any, row: int) -> None:
 def _production_of(node: Tree) -> Hashable:
     """The label of a node and those of its children; inner ones are marked by a tuple."""
     return node[0], *(child if isinstance(child, str) else child[:1] for child in node[1:])
+
+
+@compilation.compile_at_first_call
+def _compare_pairs(X: _FlatTrees, Z: _FlatTrees, decay: float, same: bool) -> tuple[Array, Array]:
+    """Every tree of X with every one of Z: the sum over pairs of equal fragments of
+    decay^(size - 1), and decay times its derivative; (N, M) each.
+
+    Where X and Z are the same trees, the lower half is copied from the upper.
+    """
+    N, M = len(X.starts) - 1, len(Z.starts) - 1
+    K, dK = np.empty((N, M)), np.empty((N, M))
+    for n in range(N):
+        for m in range(n if same else 0, M):
+            K[n, m], dK[n, m] = _compare_pair(X, n, Z, m, decay)
+            if same:
+                K[m, n], dK[m, n] = K[n, m], dK[n, m]
+    return K, dK
+
+
+@compilation.compile_at_first_call
+def _compare_with_self(X: _FlatTrees, decay: float) -> tuple[Array, Array]:
+    """Every tree with itself, as in ``_compare_pairs``; (N,) each."""
+    N = len(X.starts) - 1
+    K, dK = np.empty(N), np.empty(N)
+    for n in range(N):
+        K[n], dK[n] = _compare_pair(X, n, X, n, decay)
+    return K, dK
+
+
+@compilation.compile_at_first_call
+def _compare_pair(
+    X: _FlatTrees, n: int, Z: _FlatTrees, m: int, decay: float
+) -> tuple[float, float]:
+    """C[u, v] sums decay^(size - 1) over equal fragments with roots u and v; dC is its derivative
+    in log decay. Only nodes of equal production are visited; for the others C is zero.
+    """
+    first_X, end_X = X.starts[n], X.starts[n + 1]
+    first_Z, end_Z = Z.starts[m], Z.starts[m + 1]
+    C = np.zeros((end_X - first_X, end_Z - first_Z))
+    dC = np.zeros_like(C)
+    candidates = Z.by_production[first_Z:end_Z]
+    sorted_productions = Z.productions[first_Z:end_Z][candidates]
+    total, slope = 0.0, 0.0
+    for u in range(end_X - first_X):
+        production = X.productions[first_X + u]
+        at = np.searchsorted(sorted_productions, production)
+        while at < len(candidates) and sorted_productions[at] == production:
+            v = candidates[at]
+            product, d_log = 1.0, 0.0
+            child_u, child_v = X.child_starts[first_X + u], Z.child_starts[first_Z + v]
+            for c in range(X.child_starts[first_X + u + 1] - child_u):
+                below = X.children[child_u + c], Z.children[child_v + c]
+                either = 1.0 + decay * C[below]  # the child is cut off, or goes on
+                product *= either
+                d_log += decay * (C[below] + dC[below]) / either
+            C[u, v], dC[u, v] = product, product * d_log
+            total += C[u, v]
+            slope += dC[u, v]
+            at += 1
+    return total, slope

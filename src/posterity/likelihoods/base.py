@@ -44,12 +44,24 @@ class LearnableParameters:
     describes_classes: ClassVar[bool] = False  # which weights can separate
     log_concave: ClassVar[bool] = True
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
+    has_averages: ClassVar[bool] = False  # those over a normal latent value are known
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
+    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
 
     @property
     def n_latents(self) -> int:
         """The number of latent values of an observation."""
         return 1
+
+    def shape_latents(self, A: Array) -> Array:
+        """Latent values (..., C) as the methods take them: without an axis of one value."""
+        return A if self.is_coupled else A[..., 0]
+
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
+        of_rows = np.shape(a)[:-1] if self.is_coupled else np.shape(a)
+        none = np.empty((0, *np.broadcast_shapes(np.shape(y), of_rows)))
+        return none, none, none
 
     @property
     def names(self) -> list[str]:
@@ -88,6 +100,11 @@ class LearnableParameters:
     def varies_by_row(self) -> bool:
         """Whether a learnable parameter was given as an array, with a value for each row."""
         return any(np.ndim(getattr(self, name)) > 0 for name in self._learnable)
+
+    @property
+    def learns_scatter(self) -> bool:
+        """Whether y is continuous, and how much it scatters about a is to be learned."""
+        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Constructor arguments by name; there are no nested ones.
@@ -167,12 +184,6 @@ class Likelihood(LearnableParameters, abc.ABC):
     """
 
     takes_exposure: ClassVar[bool] = False  # y may be records of counts and their exposures
-    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
-
-    @property
-    def learns_scatter(self) -> bool:
-        """Whether y is continuous, and how much it scatters about a is to be learned."""
-        return self.joins_predictions and any(getattr(self, name) is None for name in self.names)
 
     def bind(self, y: Array) -> Self:
         """The likelihood with what it has to know of all targets before a part of them is seen."""
@@ -210,11 +221,9 @@ class Likelihood(LearnableParameters, abc.ABC):
         """Positive weights whose Newton step climbs: -d2 where the likelihood is log-concave."""
         return -self.d2(y, a)
 
-    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
-        batch = np.broadcast_shapes(np.shape(y), np.shape(a))
-        none = np.empty((0, *batch))
-        return none, none, none
+    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Minus the Hessian of ``log_prob``, or a positive matrix that climbs, (..., 1, 1)."""
+        return self.step_curvature(y, a)[..., None, None]
 
     def score(self, y: ArrayLike, a: ArrayLike) -> Array:
         """Derivatives of ``log_prob`` in a and in the log of each parameter, (1 + P, ...).
@@ -300,6 +309,8 @@ class Averaged(Likelihood):
     sigmoid; a likelihood with closed forms has its own.
     """
 
+    has_averages: ClassVar[bool] = True
+
     def expected_derivatives(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike
     ) -> tuple[Array, Array, Array]:
@@ -324,6 +335,7 @@ class Coupled(LearnableParameters, abc.ABC):
 
     is_coupled = True
     describes_classes = True
+    joins_predictions = False
 
     @property
     @abc.abstractmethod
@@ -343,8 +355,13 @@ class Coupled(LearnableParameters, abc.ABC):
         return self.log_prob(y, a), self.d1(y, a)
 
     @abc.abstractmethod
-    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+    def curvature_shares(self, y: ArrayLike, a: ArrayLike) -> Array:
         """u, (..., C), with minus the Hessian equal to diag(u) - u u^T."""
+
+    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Minus the Hessian of ``log_prob``, (..., C, C)."""
+        u = self.curvature_shares(y, a)
+        return u[..., None] * (np.eye(self.n_latents) - u[..., None, :])
 
     @abc.abstractmethod
     def curvature_pullback(self, y: ArrayLike, a: ArrayLike, S: Array) -> Array:

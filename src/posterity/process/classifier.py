@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -10,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, kernels, models, page_forms
 from posterity.constructors import declare_parameters, field
-from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals
 from posterity.linear.weight_classifier import check_choice
 from posterity.models import ModelCard, classes
@@ -121,7 +119,7 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
     mean: str = field(default="constant", kw_only=False)
     learning_rows: int | None = None
     averaging: str = "exact"
-    max_iter: int = 200
+    max_iter: int | None = 200
 
     card = ModelCard(
         likelihood="Bernoulli, categorical",
@@ -163,27 +161,13 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
         training = models.Training.from_classes(rows, codes, weights)
-        points = self.inducing_points
-        if points is not None and not isinstance(points, numbers.Integral):
-            points = self._check_rows(points)
-        kernel = self._bind_kernel()
-        asked = kernel, getattr(self, "n_features_in_", None)
-        warm = self.warm_start and models.is_fitted(self) and self._fitted.asked == asked
         process = LatentProcess(
+            self._make_request(single_output=True),
             classes.likelihood_of_classes(len(self.classes_), self.averaging),
-            kernel,
-            check_choice(self.mean, "mean", MEANS) == "constant",
-            self.inference,
-            self.n_restarts,
-            self.max_iter,
-            self.n_jobs,
-            self.random_state,
-            check_hyperparameters(self.hyperparameters) and self.averaging != "none",
-            points,
-            self.learning_rows,
-            self._fitted if warm else None,
+            offset=check_choice(self.mean, "mean", MEANS) == "constant",
+            learning_rows=self.learning_rows,
         )
-        self._fitted = process.learn(training, asked=asked, columns=self._input_names, single=True)
+        self._fitted = process.learn(training)
         return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)

@@ -16,13 +16,9 @@ from posterity.kernels.mean_prior import Slopes
 from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import SearchReport, find_center
 from posterity.process import (
-    LaplacePosterior,
-    NearestPosterior,
-    NearestSoftmaxPosterior,
     ProjectedPosterior,
-    PropagationPosterior,
-    ScaleMixturePosterior,
     SharedSoftmaxPosterior,
+    SitePosterior,
     SoftmaxPosterior,
 )
 
@@ -38,12 +34,8 @@ class LatentFit:
     likelihood: likelihoods.Likelihood | likelihoods.Coupled  # with every parameter set
     posterior: (
         ProjectedPosterior
-        | LaplacePosterior
-        | NearestPosterior
-        | PropagationPosterior
-        | ScaleMixturePosterior
+        | SitePosterior
         | SoftmaxPosterior
-        | NearestSoftmaxPosterior
         | SharedSoftmaxPosterior
         | PosteriorMixture
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,29 +17,23 @@ from posterity.models import kernel_model
 from posterity.models.fitted import SearchReport
 from posterity.models.training import Training
 from posterity.process import (
-    LaplaceEvidence,
-    LaplacePosterior,
     LatentProblem,
     LatentTargets,
     LearnedLatent,
-    NearestPosterior,
-    NearestSoftmaxPosterior,
     ProjectedPosterior,
-    PropagationEvidence,
-    PropagationPosterior,
-    ScaleMixtureEvidence,
-    ScaleMixturePosterior,
     SharedSoftmaxPosterior,
+    SiteEvidence,
+    SitePosterior,
     SoftmaxEvidence,
     SoftmaxPosterior,
     choose_points,
     draw_random_starts,
     maximise_evidence,
 )
+from posterity.process.inducing.partitions import Rows
 from posterity.process.latent_fit import LatentFit, check_host
-from posterity.process.partitioned_training import Rows
+from posterity.process.process_model import ProcessRequest
 
-INFERENCES = ("auto", "laplace", "propagation", "variational")
 _SWEPT = 1e10  # classes times the cube of the rows, up to which each class has its factor
 _SWEPT_ROWS = 3000  # up to which a posterior of several classes is found by sweeps
 _SEARCHED = 1e9  # classes times the cube of the rows on which their parameters are learned
@@ -51,46 +45,32 @@ _REPEATED_ROWS = 1000  # or twice as many as there are, up to which "auto" repea
 
 @dataclass(frozen=True)
 class LatentProcess:
-    """The settings of a process under a likelihood; ``learn`` fits it to rows."""
+    """A process under a likelihood; ``learn`` fits it to rows."""
 
+    request: ProcessRequest
     likelihood: likelihoods.Likelihood | likelihoods.Coupled
-    kernel: kernels.Kernel
     offset: bool
-    inference: str
-    n_restarts: int
-    max_iter: int
-    n_jobs: int | None
-    random_state: Any
-    averages: bool = False  # over hyperparameters; else the best of them are taken
-    inducing_points: Any = None  # a number, or rows
     learning_rows: int | None = None  # None: all, but for inducing points
-    earlier: LatentFit | None = None  # a fit with the same settings, to start from
 
     def __post_init__(self) -> None:
         if self.learning_rows is not None:
             validation.check_count(self.learning_rows, "learning_rows")
-        if self.inducing_points is not None:
-            validation.check_count(_count_points(self.inducing_points), "inducing_points")
+        if self.request.inducing_points is not None:
+            validation.check_count(_count_points(self.request.inducing_points), "inducing_points")
         self._check_inference()
 
-    def learn(
-        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
-    ) -> LatentFit:
-        """The kernel and the likelihood of the largest evidence, and the posterior.
-
-        ``asked`` tells a later fit whether it may start from this one; ``columns`` are the names
-        of the inputs; ``single`` says whether the target was one-dimensional.
-        """
+    def learn(self, training: Rows) -> LatentFit:
+        """The kernel and the likelihood of the largest evidence, and the posterior."""
         assert isinstance(training, Training)  # partitions were refused
         check_host(training.rows)
-        rng = arrays.generator(self.random_state)
+        rng = arrays.generator(self.request.random_state)
         training = self._arrange_rows(training)
         problem = self._pose(training)
         learned = maximise_evidence(
             part := self._choose_rows(problem, rng),
-            starts=draw_random_starts(part, self.n_restarts, rng),
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
+            starts=draw_random_starts(part, self.request.n_restarts, rng),
+            max_iter=self.request.max_iter or 200,
+            n_jobs=self.request.n_jobs,
             rng=rng,
             few_rows=int(np.clip(part.n_rows // 4, *_FIRST_ROWS)),
             least_gain=_LEAST_GAIN if part.n_rows >= 2 * _FIRST_ROWS[0] else LEAST_GAIN,
@@ -101,25 +81,27 @@ class LatentProcess:
         variance = 1.0  # of a latent value that tells classes apart
         if not self._is_of_classes:
             variance = float(np.var(posterior.latent(training.rows).mean)) or 1.0
+        columns = self.request.columns
         report = SearchReport.from_searches([learned], training.rows, [variance], columns)
         return LatentFit(
             learned.kernel,
             learned.likelihood,
             posterior,
             posterior.log_evidence,
-            None if self.inducing_points is None else posterior.points,
+            None if self.request.inducing_points is None else posterior.points,
             training.rows,
             report,
-            single,
-            asked,
+            self.request.single_output,
+            self.request.asked,
         )
 
     @property
     def _can_average(self) -> bool:
         """Whether posteriors at other hyperparameters cost little, and can be averaged."""
-        if isinstance(self.likelihood, likelihoods.Coupled) or not can_average(self.likelihood):
+        if self.request.inducing_points is not None or self.learning_rows is not None:
             return False
-        return self.averages and self.inducing_points is None and self.learning_rows is None
+        averages = self.request.averages and getattr(self.likelihood, "averaging", "") != "none"
+        return averages and can_average(self.likelihood)
 
     def _average(
         self,
@@ -145,26 +127,26 @@ class LatentProcess:
 
     def _arrange_rows(self, training: Training) -> Training:
         """Rows repeated by weight for expectation propagation; else equal rows made one."""
-        if self.inference == "propagation":
+        if self.request.inference == "propagation":
             return training.repeat_rows()
-        if self.kernel.tells_rows_apart:
+        if self.request.kernel.tells_rows_apart:
             return training
-        merged, likelihood = training.merge_equal_rows(), self.likelihood
-        learns = isinstance(likelihood, likelihoods.Likelihood) and likelihood.learns_scatter
-        return merged.count_copies_once() if learns else merged
+        merged = training.merge_equal_rows()
+        return merged.count_copies_once() if self.likelihood.learns_scatter else merged
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
         """What is searched, from where, and between what."""
         y, weights = training.Y[:, 0], training.weights
         likelihood, own_bounds = self.likelihood.search_start(y, weights)
         typical = likelihood.fit_constant(y, weights)[1]
-        kernel = self.kernel if self.earlier is None else self.earlier.kernel
+        earlier = self.request.earlier
+        kernel = self.request.kernel if earlier is None else earlier.kernel
         started, bounds = kernel.search_start(
             kernel_model.drop_repeated_rows(training.rows), variance=float(np.mean(typical))
         )
         targets = LatentTargets.with_offset_prior(y, weights, likelihood, offset=self.offset)
-        if self.earlier is not None:
-            theta = np.clip(self.earlier.likelihood.theta, own_bounds[:, 0], own_bounds[:, 1])
+        if earlier is not None:
+            theta = np.clip(earlier.likelihood.theta, own_bounds[:, 0], own_bounds[:, 1])
             likelihood = likelihood.with_parameters(theta)
         return LatentProblem(
             training.rows, targets, started, bounds, likelihood, own_bounds, self._choose_engines[0]
@@ -175,52 +157,53 @@ class LatentProcess:
     ) -> Any:
         """The posterior of all rows; "auto" ends with a better one than Laplace's where it can."""
         kernel, likelihood, rows = learned.kernel, learned.likelihood, training.rows
-        if self.inducing_points is not None:
-            points = self.inducing_points
+        if self.request.inducing_points is not None:
+            points = self.request.inducing_points
             if isinstance(points, numbers.Integral):
                 points = choose_points(kernel, rows, int(points), rng)
             return ProjectedPosterior.condition(
                 kernel, likelihood, rows, targets, points, approximation=self._projection
             )
-        posterior = self._choose_engines[1]
-        if self.inference == "auto" and self._is_of_classes:
-            if isinstance(likelihood, likelihoods.Coupled):
-                posterior = _choose_sweeps(targets) or posterior
+        condition = self._choose_engines[1]
+        if self.request.inference == "auto" and self._is_of_classes:
+            if likelihood.is_coupled:
+                condition = _choose_sweeps(targets) or condition
             elif _is_repeatable(training):
                 single = training.repeat_rows()
                 targets = replace(targets, y=single.Y[:, 0], weights=single.weights)
-                posterior, rows = PropagationPosterior, single.rows
-        return posterior.condition(kernel, likelihood, rows, targets)
+                condition, rows = partial(SitePosterior.condition, "propagation"), single.rows
+        return condition(kernel, likelihood, rows, targets)
 
     @property
     def _is_of_classes(self) -> bool:
-        return isinstance(self.likelihood, likelihoods.Bernoulli | likelihoods.Categorical)
+        return self.likelihood.describes_classes
 
     @property
     def _projection(self) -> str | None:
         """How the weights of inducing points are found; None: as suits the likelihood."""
-        if self.inference == "laplace":
+        if self.request.inference == "laplace":
             return "laplace"
-        if isinstance(self.likelihood, likelihoods.Averaged):
+        if self.likelihood.has_averages:
             return "nearest"
-        if self._is_of_classes and self.inference == "variational":
+        if self._is_of_classes and self.request.inference == "variational":
             return "nearest"
         # Probabilities at the mode ask for the mode.
         return "nearest" if getattr(self.likelihood, "averaging", "none") != "none" else None
 
     @property
     def _choose_engines(self) -> tuple[Any, Any]:
-        """The evidence that is searched, and the posterior it belongs to."""
-        if isinstance(self.likelihood, likelihoods.Coupled):
-            nearest = self.inference == "variational"
-            return SoftmaxEvidence, NearestSoftmaxPosterior if nearest else SoftmaxPosterior
-        if self.inference == "propagation":
-            return PropagationEvidence, PropagationPosterior
-        if self.inference != "laplace" and isinstance(self.likelihood, likelihoods.Averaged):
-            return LaplaceEvidence, NearestPosterior
-        if self.inference != "laplace" and self.likelihood.is_scale_mixture:
-            return ScaleMixtureEvidence, ScaleMixturePosterior
-        return LaplaceEvidence, LaplacePosterior
+        """The evidence that is searched, and the function that conditions on rows."""
+        likelihood, inference = self.likelihood, self.request.inference
+        if likelihood.is_coupled:
+            inference = "variational" if inference == "variational" else "laplace"
+            return SoftmaxEvidence, partial(SoftmaxPosterior.condition, inference)
+        if inference == "auto":
+            known = likelihood.has_averages or likelihood.is_scale_mixture
+            inference = "variational" if known else "laplace"
+        learned = inference
+        if inference == "variational" and not likelihood.is_scale_mixture:
+            learned = "laplace"  # whose evidence of a rate has no need of a climb
+        return partial(SiteEvidence, learned), partial(SitePosterior.condition, inference)
 
     def _choose_rows(
         self, problem: LatentProblem[Any], rng: np.random.Generator
@@ -229,9 +212,9 @@ class LatentProcess:
         n = problem.n_rows
         if self.learning_rows is not None:
             n = self.learning_rows
-        elif self.inducing_points is not None:
-            n = max(_LEARNING_ROWS, _count_points(self.inducing_points))
-        elif isinstance(self.likelihood, likelihoods.Coupled):
+        elif self.request.inducing_points is not None:
+            n = max(_LEARNING_ROWS, _count_points(self.request.inducing_points))
+        elif self.likelihood.is_coupled:
             n = int(np.cbrt(_SEARCHED / len(problem.targets.shift)))
         return (
             problem
@@ -241,17 +224,14 @@ class LatentProcess:
 
     def _check_inference(self) -> None:
         """Refuse approximations that this likelihood does not have."""
-        if self.inference == "exact":
+        if self.request.inference == "exact":
             raise ValueError(
                 f"inference='exact' cannot be used with {type(self.likelihood).__name__}: only "
                 "under normal noise has the posterior a closed form. Use inference='auto'."
             )
-        if self.inference not in INFERENCES:
-            names = ", ".join(map(repr, INFERENCES))
-            raise ValueError(f"inference={self.inference!r} must be one of {names}.")
-        if self.inference == "propagation":
+        if self.request.inference == "propagation":
             self._check_propagation()
-        if self.inference == "variational" and not self._has_nearest:
+        if self.request.inference == "variational" and not self._has_nearest:
             raise ValueError(
                 "inference='variational' needs averages of the log-likelihood over a normal in "
                 f"closed form, which {type(self.likelihood).__name__} does not have here; use "
@@ -259,12 +239,12 @@ class LatentProcess:
             )
 
     def _check_propagation(self) -> None:
-        if isinstance(self.likelihood, likelihoods.Coupled):
+        if self.likelihood.is_coupled:
             raise ValueError(
                 "Expectation propagation is for two classes or one latent function; use "
                 "inference='laplace', which couples the classes."
             )
-        if self.inducing_points is not None:
+        if self.request.inducing_points is not None:
             raise ValueError(
                 "Expectation propagation conditions on all rows and cannot use inducing points; "
                 "with inducing_points use inference='auto' or 'laplace', or pass "
@@ -274,11 +254,9 @@ class LatentProcess:
     @property
     def _has_nearest(self) -> bool:
         """Whether a variational posterior exists: of rows, or of two classes through points."""
-        if isinstance(self.likelihood, likelihoods.Averaged | likelihoods.Coupled):
-            return True
-        if self.likelihood.is_scale_mixture:
-            return True
-        return self._is_of_classes and self.inducing_points is not None
+        if self._is_of_classes:
+            return self.likelihood.is_coupled or self.request.inducing_points is not None
+        return self.likelihood.has_averages or self.likelihood.is_scale_mixture
 
 
 def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
@@ -305,13 +283,11 @@ def check_likelihood(model: Any, y: Array, known_noise: Array | None) -> None:
         raise ValueError("noise_variance is that of normal noise: give it to the likelihood.")
 
 
-def _choose_sweeps(
-    targets: LatentTargets,
-) -> type[NearestSoftmaxPosterior | SharedSoftmaxPosterior] | None:
-    """Return the nearest normal whose sweeps take seconds; None where none is so fast."""
+def _choose_sweeps(targets: LatentTargets) -> Any:
+    """Return what finds a nearest normal in sweeps of seconds; None where none is so fast."""
     if len(targets.shift) * float(targets.n_rows) ** 3 <= _SWEPT:
-        return NearestSoftmaxPosterior
-    return SharedSoftmaxPosterior if targets.n_rows <= _SWEPT_ROWS else None
+        return partial(SoftmaxPosterior.condition, "variational")
+    return SharedSoftmaxPosterior.condition if targets.n_rows <= _SWEPT_ROWS else None
 
 
 def _is_repeatable(training: Training) -> bool:

@@ -24,7 +24,7 @@ from posterity.process import (
     SeparateOutputs,
     condition_on_points,
 )
-from posterity.process.partitioned_training import PartitionedTraining
+from posterity.process.inducing.partitions import PartitionedTraining
 
 JITTER = 1e-10  # of the mean prior variance, where there is no noise: a millionth of values
 _MOST_GAP = 10.0  # nats a target; at the noise of the largest bound it is below one

@@ -26,10 +26,10 @@ from posterity.process import (
     maximise_evidence,
     maximise_inducing_bound,
 )
+from posterity.process.inducing.partitions import Rows
 from posterity.process.normal_fit import JITTER, NormalFit, TargetScale, condition_process
-from posterity.process.partitioned_training import Rows
+from posterity.process.process_model import ProcessRequest
 
-INFERENCES = ("auto", "exact", "laplace", "propagation", "variational")
 _SHOWN_ROWS = 20_000  # of more, a sample shows a search through points where they lie
 _NOISE_START = 0.1  # of the variance of the targets
 _NOISE_RANGE = (1e-8, 10.0)
@@ -43,60 +43,38 @@ def count_shown_rows(inducing_points: Any) -> int:
 
 @dataclass(frozen=True)
 class NormalProcess:
-    """The settings of a process under normal noise; ``learn`` fits it to rows."""
+    """A process under normal noise; ``learn`` fits it to rows."""
 
-    kernel: kernels.Kernel
+    request: ProcessRequest
     noise_variance: float | None  # None: learned; 0: the function goes through the targets
     mean: str
-    inference: str
     normalize_y: bool
     shared_kernel: bool
-    inducing_points: Any  # a number, rows, or None
-    n_restarts: int
-    max_iter: int | None
-    n_jobs: int | None
-    random_state: Any
-    averages: bool = False  # over hyperparameters; else the best of them are taken
-    earlier: NormalFit | None = None  # a fit with the same settings, to start from
 
     def __post_init__(self) -> None:
-        through = self.inducing_points is not None
-        allowed = ("auto", "variational" if through else "exact")
-        if self.inference in allowed:
+        inference = self.request.inference
+        through = self.request.inducing_points is not None
+        exact = "variational" if through else "exact"
+        if inference in ("auto", exact):
             return
-        if self.inference not in INFERENCES:
-            names = ", ".join(map(repr, INFERENCES))
-            raise ValueError(f"inference={self.inference!r} must be one of {names}.")
         why = (
             "inducing points carry the function by a variational bound"
             if through
             else "under normal noise the posterior is exact, and nothing is approximated"
         )
         raise ValueError(
-            f"inference={self.inference!r} cannot be used here: {why}. Use "
-            f"inference={allowed[1]!r} or 'auto'."
+            f"inference={inference!r} cannot be used here: {why}. Use inference={exact!r} or "
+            "'auto'."
         )
 
-    def learn(
-        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
-    ) -> NormalFit:
-        """The kernel and the noise of the largest evidence, where not given, and the posterior.
-
-        ``asked`` tells a later fit whether it may start from this one; ``columns`` are the names
-        of the inputs; ``single`` says whether the target was one-dimensional.
-        """
+    def learn(self, training: Rows) -> NormalFit:
+        """The kernel and the noise of the largest evidence, where not given, and the posterior."""
         training = self._merge_equal_rows(training)
-
-        def learn_from(rows: Rows) -> NormalFit:
-            return self._learn_rows(rows, asked=asked, columns=columns, single=single)
-
         if isinstance(training, Training) and self._may_mistake_copies(training):
-            return learn_without_copies(learn_from, training)
-        return learn_from(training)
+            return learn_without_copies(self._learn_rows, training)
+        return self._learn_rows(training)
 
-    def _learn_rows(
-        self, training: Rows, *, asked: tuple[Any, ...], columns: Sequence[Any], single: bool
-    ) -> NormalFit:
+    def _learn_rows(self, training: Rows) -> NormalFit:
         """Learn from rows among which no further copies are looked for."""
         moments = training.target_moments
         targets, outputs = self._scale_targets(moments), range(len(moments.mean))
@@ -110,7 +88,10 @@ class NormalProcess:
             ]
         rows = training.rows if isinstance(training, Training) else shown.rows
         report = SearchReport.from_searches(
-            [fit.learned for fit in fits], rows, [fit.variance for fit in fits], columns
+            [fit.learned for fit in fits],
+            rows,
+            [fit.variance for fit in fits],
+            self.request.columns,
         )
         return NormalFit.describe(
             _one_or_all([fit.learned.kernel for fit in fits]),
@@ -119,8 +100,8 @@ class NormalProcess:
             training=training,
             X_train=rows,
             search=report,
-            asked=asked,
-            single_output=single,
+            asked=self.request.asked,
+            single_output=self.request.single_output,
         )
 
     def _learn_output(
@@ -132,7 +113,7 @@ class NormalProcess:
         output: int | None,
     ) -> _OutputFit:
         """One output by itself, or with None all of them together."""
-        rng = arrays.generator(self.random_state)
+        rng = arrays.generator(self.request.random_state)
         observed, seen = self._observe(training, targets), self._observe(shown, targets)
         if output is not None:
             observed, seen = observed.select_output(output), seen.select_output(output)
@@ -140,26 +121,26 @@ class NormalProcess:
         held = training if isinstance(training, Training) else shown
         counts = not self._learns_noise(training) or held.has_replicates
         told = observed if counts else observed.without_repeats()
-        if not counts and self.inducing_points is None:
+        if not counts and self.request.inducing_points is None:
             seen = HeldRows(seen.X, seen.observations.count_once())
         elif not counts:
             seen = seen.without_repeats()
         problem = self._pose(shown, seen, variance, output or 0)
-        starts = draw_further_starts(problem, self.n_restarts, rng)
+        starts = draw_further_starts(problem, self.request.n_restarts, rng)
         # A search begins on the same rows however many starts were drawn.
-        rng = arrays.generator(self.random_state)
-        given: dict[str, Any] = {"starts": starts, "n_jobs": self.n_jobs, "rng": rng}
-        if self.inducing_points is None:
-            learned: Any = maximise_evidence(problem, max_iter=self.max_iter or 200, **given)
+        rng = arrays.generator(self.request.random_state)
+        given: dict[str, Any] = {"starts": starts, "n_jobs": self.request.n_jobs, "rng": rng}
+        points, max_iter = self.request.inducing_points, self.request.max_iter
+        if points is None:
+            learned = maximise_evidence(problem, max_iter=max_iter or 200, **given)
         else:
-            points = self.inducing_points
             if isinstance(points, numbers.Integral):
                 points = validation.check_count(points, "inducing_points")
-            max_iter = self.max_iter or 100
-            learned = maximise_inducing_bound(problem, points, told, max_iter=max_iter, **given)
+            given["max_iter"] = max_iter or 100
+            learned = maximise_inducing_bound(problem, points, told, **given)
         kernel, noise = _add_parts(problem, learned.kernel, learned.noise_variance)
-        posterior: Any = condition_process(kernel, noise, observed, getattr(learned, "Z", None))
-        if self.averages and self.inducing_points is None:
+        posterior: Any = condition_process(kernel, noise, observed, learned.Z)
+        if self.request.averages and self.request.inducing_points is None:
 
             def condition(theta: Array) -> Any:
                 at = _add_parts(problem, *problem.unpack_parameters(theta))
@@ -174,7 +155,8 @@ class NormalProcess:
         self, training: Training, observed: HeldRows, v: float, output: int
     ) -> ProcessProblem:
         """What is searched for targets of variance v, from where, and between what."""
-        kernel = self.kernel if self.earlier is None else _one_of(self.earlier.kernel, output)
+        asked, earlier = self.request.kernel, self.request.earlier
+        kernel = asked if earlier is None else _one_of(earlier.kernel, output)
         rows = kernel_model.drop_repeated_rows(training.rows)
         started, bounds = kernel.search_start(rows, variance=v)
         low, high = (v * factor for factor in _NOISE_RANGE)
@@ -183,8 +165,8 @@ class NormalProcess:
             noise, limits = 1.0, None
         elif self.noise_variance is not None:
             noise, limits = float(self.noise_variance), None
-        elif self.earlier is not None:
-            noise = float(np.clip(_one_of(self.earlier.learned_noise, output), low, high))
+        elif earlier is not None:
+            noise = float(np.clip(_one_of(earlier.learned_noise, output), low, high))
         return ProcessProblem(
             training.rows,
             observed.observations,
@@ -195,17 +177,18 @@ class NormalProcess:
             mean_prior.make_mean_prior(self.mean, training.rows, v, training.importance),
             JITTER if noise == 0.0 or limits is not None else 0.0,
             v,
-            None if self.earlier is None else self.kernel.search_start(rows, variance=v)[0].theta,
+            None if earlier is None else asked.search_start(rows, variance=v)[0].theta,
         )
 
     def _may_mistake_copies(self, training: Training) -> bool:
         """Whether copies of rows could be taken for a lack of noise."""
-        are_vectors = isinstance(training.rows, np.ndarray) and not self.kernel.tells_rows_apart
-        return are_vectors and self._learns_noise(training) and self.inducing_points is None
+        if not isinstance(training.rows, np.ndarray) or self.request.kernel.tells_rows_apart:
+            return False
+        return self._learns_noise(training) and self.request.inducing_points is None
 
     def _has_parameters(self, training: Rows) -> bool:
         """Whether anything is left to learn, so that outputs may differ in it."""
-        return bool(self.kernel.names) or self._learns_noise(training)
+        return bool(self.request.kernel.names) or self._learns_noise(training)
 
     def _learns_noise(self, training: Rows) -> bool:
         return self.noise_variance is None and training.known_noise is None
@@ -217,10 +200,10 @@ class NormalProcess:
 
     def _sample_rows(self, training: Rows) -> Training:
         """The rows from which a search starts: of very many that are to be summed up, a sample."""
-        if self.inducing_points is None and isinstance(training, Training):
+        if self.request.inducing_points is None and isinstance(training, Training):
             return training
-        rng = arrays.generator(self.random_state)
-        return training.sample_rows(count_shown_rows(self.inducing_points), rng)
+        rng = arrays.generator(self.request.random_state)
+        return training.sample_rows(count_shown_rows(self.request.inducing_points), rng)
 
     def _merge_equal_rows(self, training: Rows) -> Rows:
         """Equal rows made one where the kernel cannot tell them apart."""
@@ -229,12 +212,12 @@ class NormalProcess:
         interpolates = self.noise_variance == 0.0 and training.known_noise is None
         if interpolates:
             training.require_single()
-            if self.inducing_points is not None:
+            if self.request.inducing_points is not None:
                 raise ValueError(
                     "Inducing points sum up rows under noise, and noise_variance=0.0 leaves none: "
                     "use inducing_points=None to interpolate, or a small noise_variance."
                 )
-        if self.kernel.tells_rows_apart:
+        if self.request.kernel.tells_rows_apart:
             return training
         return (
             training.require_one_target_per_input() if interpolates else training.merge_equal_rows()

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from posterity import kernels, likelihoods, page_forms
 from posterity.constructors import declare_parameters
+from posterity.inference.averaging import check_hyperparameters
 from posterity.models.card import Member
 from posterity.models.fitted import FittedAttribute, is_fitted
 from posterity.models.kernel_model import KernelModel
 from posterity.page_forms import Form
 
+INFERENCES = ("auto", "exact", "laplace", "propagation", "variational")
 _DIFFERENT = 0.03  # length scale at which two groups have nothing in common
+
+
+@dataclass(frozen=True)
+class ProcessRequest:
+    """What an estimator asks of a process, whatever the likelihood."""
+
+    kernel: kernels.Kernel
+    inference: str
+    inducing_points: Any  # a number, rows, or None
+    n_restarts: int
+    max_iter: int | None
+    n_jobs: int | None
+    random_state: Any
+    averages: bool  # over hyperparameters; else the best of them are taken
+    asked: tuple[Any, ...]  # what a later fit must ask for to start from this one
+    earlier: Any  # the record of a fit that asked for the same, to start from; None without
+    columns: Sequence[Any]  # names of the inputs
+    single_output: bool  # whether the target is one-dimensional
+
+    def __post_init__(self) -> None:
+        if self.inference not in INFERENCES:
+            names = ", ".join(map(repr, INFERENCES))
+            raise ValueError(f"inference={self.inference!r} must be one of {names}.")
 
 
 @declare_parameters
@@ -25,6 +51,7 @@ class ProcessModel(KernelModel):
     hyperparameters: str = "average"
     n_restarts: int = 2
     warm_start: bool = False
+    max_iter: int | None = None
     n_jobs: int | None = None
     random_state: Any = 0
 
@@ -41,6 +68,28 @@ class ProcessModel(KernelModel):
 
     def __sklearn_is_fitted__(self) -> bool:
         return is_fitted(self)
+
+    def _make_request(self, *asked: Any, single_output: bool) -> ProcessRequest:
+        """What is asked of the process; a warm start goes on from a fit that asked for the same."""
+        points, kernel = self.inducing_points, self._bind_kernel()
+        if points is not None and not isinstance(points, numbers.Integral):
+            points = self._check_rows(points)
+        wanted = (kernel, getattr(self, "n_features_in_", None), *asked)
+        warm = self.warm_start and is_fitted(self) and self._fitted.asked == wanted
+        return ProcessRequest(
+            kernel,
+            self.inference,
+            points,
+            self.n_restarts,
+            self.max_iter,
+            self.n_jobs,
+            self.random_state,
+            check_hyperparameters(self.hyperparameters),
+            wanted,
+            self._fitted if warm else None,
+            self._input_names,
+            single_output,
+        )
 
     def _page_process(self, part: Any, answer: Form, noise_variance: float) -> Form:
         """Return the form of a process; the noise says which errors are too small to see."""

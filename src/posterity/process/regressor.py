@@ -13,16 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, distributions, kernels, linalg, models, page_forms, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference.averaging import check_hyperparameters
 from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor, KernelRegressor
 from posterity.page_forms import Form
+from posterity.process.inducing.partitions import Rows
 from posterity.process.latent_fit import LatentFit
 from posterity.process.latent_process import LatentProcess, check_likelihood
 from posterity.process.normal_fit import NormalFit
 from posterity.process.normal_process import NormalProcess, count_shown_rows
-from posterity.process.partitioned_training import Rows
-from posterity.process.process_model import ProcessModel, describe_processes
+from posterity.process.process_model import ProcessModel, ProcessRequest, describe_processes
 
 
 @declare_parameters
@@ -151,7 +150,6 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
     likelihood: Any = None
     normalize_y: bool = False
     shared_kernel: bool = False
-    max_iter: int | None = None
     device: str | None = None
 
     card = ModelCard(
@@ -215,10 +213,9 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
             Exposure of each count, such as hours, for a likelihood of counts: rates are learned.
         """
         training, shape = self._gather(X, y, sample_weight, noise_variance, exposure)
-        asked = self._describe_request(math.prod(shape))
-        self._fitted = self._make_process(asked).learn(
-            training, asked=asked, columns=self._input_names, single=shape == ()
-        )
+        asked = math.prod(shape), self.shared_kernel, self.likelihood
+        request = self._make_request(*asked, single_output=shape == ())
+        self._fitted = self._choose_process(request).learn(training)
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
@@ -365,33 +362,12 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         Y = models.attach_exposure(self.likelihood, targets, exposure).reshape(len(targets), -1)
         return models.Training.from_present_rows(rows, Y, weights, known), targets.shape[1:]
 
-    def _make_process(self, asked: tuple[Any, ...]) -> NormalProcess | LatentProcess:
+    def _choose_process(self, request: ProcessRequest) -> NormalProcess | LatentProcess:
         """The part that learns: for normal noise, or for another likelihood."""
-        kernel, points = self._bind_kernel(), self.inducing_points
-        if points is not None and np.ndim(points):
-            points = self._check_rows(points)
-        averages, earlier = check_hyperparameters(self.hyperparameters), None  # type: bool, Any
-        if self.warm_start and models.is_fitted(self) and self._fitted.asked == asked:
-            earlier = self._fitted
-        if self.likelihood is None:
-            model = self.noise_variance, self.mean, self.inference, self.normalize_y
-            search = self.n_restarts, self.max_iter, self.n_jobs, self.random_state, averages
-            return NormalProcess(kernel, *model, self.shared_kernel, points, *search, earlier)
-        return LatentProcess(
-            self.likelihood,
-            kernel,
-            self.mean == "constant",
-            self.inference,
-            self.n_restarts,
-            self.max_iter or 200,
-            *(self.n_jobs, self.random_state, averages, points),
-            earlier=earlier,
-        )
-
-    def _describe_request(self, n_outputs: int) -> tuple[Any, ...]:
-        """What must be as it was for a warm start to go on from there."""
-        columns = getattr(self, "n_features_in_", None)
-        return self._bind_kernel(), columns, n_outputs, self.shared_kernel, self.likelihood
+        if self.likelihood is not None:
+            return LatentProcess(request, self.likelihood, offset=self.mean == "constant")
+        settings = self.noise_variance, self.mean, self.normalize_y, self.shared_kernel
+        return NormalProcess(request, *settings)
 
     def _default_kernel(self) -> kernels.Kernel:
         return kernels.Scaled(kernels.RationalQuadratic(ard=True))

@@ -37,7 +37,7 @@ _MOST_COLUMNS = 40  # that are tried beside others: those that do best by themse
 
 
 @dataclass(frozen=True)
-class ProcessProblem:
+class ProcessProblem(EvidenceProblem["LearnedProcess"]):
     """What is searched: log parameters of the kernel and of the noise, between bounds.
 
     ``kernel`` is tuned; ``extra`` is added to it and is not (the prior of a mean function).
@@ -102,11 +102,6 @@ class ProcessProblem:
         return 0.5 * log_ratio + math.log1p(-share) - math.log(math.pi), gradient
 
     @property
-    def n_unknown(self) -> int:
-        """The number of parameters that are searched."""
-        return len(self.start)
-
-    @property
     def hyperprior(self) -> Hyperprior:
         """Weak priors of the kernel's parameters; that of the noise is part of the objective."""
         learns_noise = self.noise_bounds is not None
@@ -154,10 +149,6 @@ class ProcessProblem:
         X = kernels.rows.select_rows(self.X, rows)
         return replace(self, X=X, observations=self.observations.select_rows(rows))
 
-    def draw_order(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """All rows, at random."""
-        return rng.permutation(self.n_rows)
-
     def ease_start(self, theta: Array) -> Array | None:
         """With more noise, with which the covariance may have a factor; None at the bound."""
         most = self.limits[-1, 1]
@@ -184,6 +175,7 @@ class LearnedProcess:
     noise_variance: float
     optimum: optimize.Optimum
     probes: Array  # log evidence and prior that the first steps from each of several starts reached
+    Z: Any = None  # (M, D) inducing points, or M objects; None without
 
 
 def draw_further_starts(

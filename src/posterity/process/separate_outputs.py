@@ -12,7 +12,6 @@ from posterity.inference.averaging import PosteriorMixture, split_mixture
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.process.exact import ProcessPosterior
 from posterity.process.inducing.bound import InducingPosterior
-from posterity.process.prior import ProcessPrior
 
 
 @dataclass(frozen=True)
@@ -59,32 +58,14 @@ class SeparateOutputs:
         """Return the distribution of each function over all rows of X."""
         return _stack_joints([part.joint(X) for part in self.parts])
 
-    def before_rows(self) -> SeparatePriors:
+    def before_rows(self) -> SeparateOutputs:
         """Return the processes before they saw their rows."""
-        return SeparatePriors(tuple(part.before_rows() for part in self.parts))
+        priors: Any = tuple(part.before_rows() for part in self.parts)
+        return SeparateOutputs(priors)
 
     def leave_one_out(self) -> LatentMarginals:
         """Return the distributions of each target given those of all other rows."""
         return _stack_outputs([part.leave_one_out() for part in self.parts])
-
-
-@dataclass(frozen=True)
-class SeparatePriors:
-    """K processes with kernels of their own, before any row."""
-
-    parts: tuple[ProcessPrior | PosteriorMixture, ...]  # of one output each
-
-    def latent(self, X: Any) -> LatentMarginals:
-        """Return the distributions of the K functions at each row of X."""
-        return _stack_outputs([part.latent(X) for part in self.parts])
-
-    def joint(self, X: Any) -> LatentJoint:
-        """Return the distribution of each function over all rows of X."""
-        return _stack_joints([part.joint(X) for part in self.parts])
-
-    def before_rows(self) -> SeparatePriors:
-        """Return the processes themselves, which have not seen any rows."""
-        return self
 
 
 def _stack_outputs(parts: list[LatentMarginals]) -> LatentMarginals:

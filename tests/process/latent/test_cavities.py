@@ -5,8 +5,9 @@ import pytest
 
 from posterity import kernels, likelihoods
 from posterity.process.latent import propagation
-from posterity.process.latent.cavities import CavityLikelihood
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.propagation import CavityLikelihood
+from posterity.process.latent.site_posterior import SitePosterior
 
 CASES = [
     (likelihoods.Bernoulli(), np.array([0.0, 1.0, 1.0])),
@@ -32,9 +33,9 @@ def test_sweeps_that_find_variances_end_where_plain_sweeps_do(monkeypatch):
     likelihood = likelihoods.Bernoulli()
     targets = LatentTargets.with_offset_prior(y, np.ones(40), likelihood, offset=True)
     arguments = 30.0 * kernels.RBF(0.8), likelihood, X, targets
-    plain = propagation.PropagationPosterior.condition(*arguments)
+    plain = SitePosterior.condition("propagation", *arguments)
     monkeypatch.setattr(propagation, "_MANY_ROWS", 0)
-    fast = propagation.PropagationPosterior.condition(*arguments)
+    fast = SitePosterior.condition("propagation", *arguments)
     assert fast.n_iter < 0.6 * plain.n_iter
     assert fast.log_evidence == pytest.approx(plain.log_evidence, abs=1e-9)
     np.testing.assert_allclose(fast.alpha, plain.alpha, atol=1e-6)

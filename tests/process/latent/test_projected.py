@@ -13,13 +13,10 @@ from weight_oracles import DenseWeights
 from posterity import kernels, likelihoods, linalg
 from posterity.inference.weights import variational
 from posterity.process.latent import projected
-from posterity.process.latent.laplace import LaplacePosterior
+from posterity.process.latent.density import LatentTargets
 from posterity.process.latent.projected import ProjectedPosterior
-from posterity.process.latent.propagation import PropagationPosterior
-from posterity.process.latent.scale_mixture import ScaleMixturePosterior
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.softmax.laplace import SoftmaxPosterior
-from posterity.process.softmax.variational import NearestSoftmaxPosterior
+from posterity.process.latent.site_posterior import SitePosterior
+from posterity.process.softmax.posterior import SoftmaxPosterior
 
 KERNEL = 3.0 * kernels.Matern([0.9, 1.4], smoothness=1.5)
 TWO, THREE = likelihoods.Bernoulli(), likelihoods.Categorical(3)
@@ -51,9 +48,9 @@ def data(likelihood, *, n=25, offset=True, seed=0):
 
 def exactly(likelihood, X, targets):
     """The posterior that all rows have, and how closely alternating factors come to it."""
-    kind = ScaleMixturePosterior if likelihood is OUTLIERS else LaplacePosterior
+    kind = "variational" if likelihood is OUTLIERS else "laplace"
     near = 1e-4 if likelihood is OUTLIERS else 1e-7
-    return kind.condition(KERNEL, likelihood, X, targets), near
+    return SitePosterior.condition(kind, KERNEL, likelihood, X, targets), near
 
 
 class DenseFactors:
@@ -99,7 +96,7 @@ def test_points_at_all_rows_are_exact(likelihood, offset):
 @offset_or_not
 def test_points_at_all_rows_are_exact_for_what_tells_classes_apart(offset):
     X, targets, queries = data(THREE, offset=offset)
-    exact = SoftmaxPosterior.condition(KERNEL, THREE, X, targets)
+    exact = SoftmaxPosterior.condition("laplace", KERNEL, THREE, X, targets)
     carried = ProjectedPosterior.condition(KERNEL, THREE, X, targets, X)
     assert carried.log_evidence == pytest.approx(exact.log_evidence, abs=1e-8)
     (mean, S), (carried_mean, carried_S) = (
@@ -180,7 +177,7 @@ def test_the_offset_keeps_its_prior_when_the_likelihood_has_learned(likelihood):
 
 def test_more_points_lose_less_of_the_evidence():
     X, targets, _ = data(TWO, n=40)
-    exact = LaplacePosterior.condition(KERNEL, TWO, X, targets).log_evidence
+    exact = SitePosterior.condition("laplace", KERNEL, TWO, X, targets).log_evidence
     gaps = []
     for m in (1, 5, 15, 40):
         points = projected.choose_points(KERNEL, X, m, np.random.default_rng(0))
@@ -329,7 +326,7 @@ def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_th
     X, targets = sharp()
     single = replace(targets, weights=np.ones(len(X)))
     kernel = 40.0 * kernels.RBF(1.2)
-    full = PropagationPosterior.condition(kernel, TWO, X, single)
+    full = SitePosterior.condition("propagation", kernel, TWO, X, single)
     queries = np.random.default_rng(5).normal(size=(100, 2))
     exact = TWO.predict(*of_one(full.latent(queries))).probabilities()
     bounds = []
@@ -352,7 +349,7 @@ def test_the_nearest_normal_is_nearer_to_propagation_and_its_bound_rises_with_th
 def test_the_nearest_normal_of_several_classes_knows_what_points_leave():
     X, targets, queries = data(THREE, n=60)
     kernel = 30.0 * kernels.RBF([0.9, 1.4])
-    exact = NearestSoftmaxPosterior.condition(kernel, THREE, X, targets)
+    exact = SoftmaxPosterior.condition("variational", kernel, THREE, X, targets)
     p = THREE.predict(*with_covariance(exact.latent(queries))).probabilities()
     errors = []
     for nearest in (True, False):

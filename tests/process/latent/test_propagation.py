@@ -12,9 +12,8 @@ from support.latents import of_one
 from posterity import kernels, likelihoods, optimize, quadrature
 from posterity.process.exact import Observations, ProcessPosterior
 from posterity.process.latent import propagation
-from posterity.process.latent.laplace import LaplacePosterior
-from posterity.process.latent.propagation import PropagationEvidence, PropagationPosterior
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.site_posterior import SiteEvidence, SitePosterior
 
 KERNEL = 4.0 * kernels.RBF([0.9, 1.4])
 CLASSES, HEAVY = likelihoods.Bernoulli(), HeavyTailed(scale=0.5)
@@ -45,7 +44,7 @@ def tilted_moments(likelihood, y, mean, variance):
 @each_likelihood
 def test_every_site_matches_the_moments_of_its_observation(likelihood):
     X, targets = data(likelihood)
-    posterior = PropagationPosterior.condition(KERNEL, likelihood, X, targets)
+    posterior = SitePosterior.condition("propagation", KERNEL, likelihood, X, targets)
     R = posterior.sites
     K = posterior.kernel(X)
     m, S = posterior.latent(X).mean[:, 0], posterior.joint(X).covariance[0]
@@ -65,7 +64,7 @@ def test_every_site_matches_the_moments_of_its_observation(likelihood):
 def test_of_one_observation_it_is_exact(likelihood):
     X, y = np.array([[0.3, -0.2]]), np.array([1.0])
     targets = LatentTargets(y, np.ones(1), np.array([0.7]), np.array([2.0]))
-    posterior = PropagationPosterior.condition(KERNEL, likelihood, X, targets)
+    posterior = SitePosterior.condition("propagation", KERNEL, likelihood, X, targets)
     Z, m, v = tilted_moments(likelihood, y, 0.7, 6.0)
     assert posterior.log_evidence == pytest.approx(np.log(Z[0]), abs=1e-8)
     mean, variance = of_one(posterior.latent(X))
@@ -89,8 +88,8 @@ def test_of_two_observations_it_is_nearly_exact_and_better_than_laplace(y):
     X = np.array([[0.0, 0.0], [0.4, 0.3]])
     targets = LatentTargets(np.array(y), np.ones(2), np.array([0.3]), np.zeros(1))
     value, mean, variance = exact_of_two(CLASSES, targets, KERNEL(X))
-    found = PropagationPosterior.condition(KERNEL, CLASSES, X, targets)
-    laplace = LaplacePosterior.condition(KERNEL, CLASSES, X, targets)
+    found = SitePosterior.condition("propagation", KERNEL, CLASSES, X, targets)
+    laplace = SitePosterior.condition("laplace", KERNEL, CLASSES, X, targets)
     assert found.log_evidence == pytest.approx(value, abs=0.01)
     assert abs(found.log_evidence - value) < 0.3 * abs(laplace.log_evidence - value)
     np.testing.assert_allclose(found.latent(X).mean[:, 0], mean, atol=0.01)
@@ -99,7 +98,7 @@ def test_of_two_observations_it_is_nearly_exact_and_better_than_laplace(y):
 
 def test_of_three_observations_the_evidence_is_that_of_sampling():
     X, targets = data(n=3, offset=False)
-    found = PropagationPosterior.condition(KERNEL, CLASSES, X, targets)
+    found = SitePosterior.condition("propagation", KERNEL, CLASSES, X, targets)
     a = np.random.default_rng(0).multivariate_normal(np.zeros(3), KERNEL(X), size=400_000)
     p = np.exp(np.sum(CLASSES.log_prob(targets.y, a), axis=1))
     assert found.log_evidence == pytest.approx(np.log(p.mean()), abs=0.01)
@@ -114,7 +113,7 @@ def test_with_normal_noise_it_is_exact(offset):
     exact = ProcessPosterior.condition(
         total, 0.4, X, Observations.from_targets((targets.y - targets.shift)[:, None])
     )
-    found = PropagationPosterior.condition(KERNEL, likelihood, X, targets)
+    found = SitePosterior.condition("propagation", KERNEL, likelihood, X, targets)
     mean, variance = of_one(exact.latent(X + 0.1))
     np.testing.assert_allclose(found.latent(X + 0.1).mean[:, 0], targets.shift + mean, rtol=1e-7)
     np.testing.assert_allclose(found.latent(X + 0.1).variance[:, 0], variance, rtol=1e-7)
@@ -129,22 +128,22 @@ def test_the_gradient_is_that_of_the_evidence(likelihood, offset, monkeypatch):
     P = len(KERNEL.theta)
 
     def value(theta):
-        return PropagationEvidence(X, targets)(
+        return SiteEvidence("propagation", X, targets)(
             KERNEL.with_theta(theta[:P]), likelihood.with_parameters(theta[P:])
         )[0]
 
-    gradient = PropagationEvidence(X, targets)(KERNEL, likelihood)[1]
+    gradient = SiteEvidence("propagation", X, targets)(KERNEL, likelihood)[1]
     expected = differences(value, np.append(KERNEL.theta, likelihood.theta), 1e-4)
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_where_a_search_has_been_before_does_not_change_the_answer():
     X, targets = data()
-    evidence = PropagationEvidence(X, targets)
+    evidence = SiteEvidence("propagation", X, targets)
     for theta in ([2.0, 0.5, 0.5], [5.0, -2.0, 1.0], [-6.0, 0.0, 0.0]):
         kernel = KERNEL.with_theta(np.array(theta))
         value, gradient = evidence(kernel, CLASSES)
-        cold_value, cold_gradient = PropagationEvidence(X, targets)(kernel, CLASSES)
+        cold_value, cold_gradient = SiteEvidence("propagation", X, targets)(kernel, CLASSES)
         assert value == pytest.approx(cold_value, abs=1e-9)
         np.testing.assert_allclose(gradient, cold_gradient, atol=1e-5)
 
@@ -155,7 +154,7 @@ def test_a_start_from_other_sites_saves_sweeps(monkeypatch):
     monkeypatch.setattr(
         propagation._Marginals, "under", lambda *args: calls.append(1) or under(*args)
     )
-    evidence = PropagationEvidence(X, targets)
+    evidence = SiteEvidence("propagation", X, targets)
     evidence(KERNEL, CLASSES)
     cold = len(calls)
     evidence(KERNEL.with_theta(KERNEL.theta + 1e-4), CLASSES)
@@ -179,7 +178,7 @@ def test_values_under_weak_sites_have_the_variance_that_the_others_leave(weak):
 )
 def test_sites_of_strongly_correlated_values_agree_at_last(kernel):
     X, targets = data(n=60)
-    posterior = PropagationPosterior.condition(kernel, CLASSES, X, targets)
+    posterior = SitePosterior.condition("propagation", kernel, CLASSES, X, targets)
     assert posterior.n_iter < 150
     assert np.all(posterior.latent(X).variance[:, 0] > 0.0)
     assert "differ by" in posterior.stop_reason
@@ -188,16 +187,16 @@ def test_sites_of_strongly_correlated_values_agree_at_last(kernel):
 def test_sites_that_do_not_agree_warn(monkeypatch):
     monkeypatch.setattr(propagation, "_SWEEPS", 3)
     with pytest.warns(optimize.ConvergenceWarning, match="after 3 sweeps"):
-        PropagationPosterior.condition(KERNEL, CLASSES, *data())
+        SitePosterior.condition("propagation", KERNEL, CLASSES, *data())
 
 
 def test_rows_that_count_otherwise_than_once_are_refused():
     X, targets = data()
     weighted = replace(targets, weights=np.where(np.arange(len(X)) == 4, 2.0, 1.0))
     with pytest.raises(ValueError, match="row 4 counts 2 times"):
-        PropagationPosterior.condition(KERNEL, CLASSES, X, weighted)
+        SitePosterior.condition("propagation", KERNEL, CLASSES, X, weighted)
     with pytest.raises(ValueError, match="repeat rows"):
-        PropagationEvidence(X, weighted)
+        SiteEvidence("propagation", X, weighted)(KERNEL, CLASSES)
 
 
 @for_each("tau", [[0.5, -6.0], [-1.4, 30.0], [-50.0, -50.0]])
@@ -225,6 +224,8 @@ def test_sites_come_to_agree_though_some_had_to_be_weakened(monkeypatch):
     monkeypatch.setattr(
         propagation._Marginals, "under", lambda *args: calls.append(1) or under(*args)
     )
-    posterior = PropagationPosterior.condition(kernels.RBF(2.0), HeavyTailed(scale=0.1), X, targets)
+    posterior = SitePosterior.condition(
+        "propagation", kernels.RBF(2.0), HeavyTailed(scale=0.1), X, targets
+    )
     assert posterior.n_iter < len(calls)
     assert posterior.n_iter < 40

@@ -10,8 +10,9 @@ from support.latents import of_one
 from posterity import kernels, likelihoods
 from posterity.inference.observations import Observations
 from posterity.process.exact import ProcessPosterior
-from posterity.process.latent import scale_mixture as mixture
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent import variational as mixture
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.site_posterior import SiteEvidence, SitePosterior
 
 KERNEL = 1.5 * kernels.RBF(0.8)
 
@@ -40,7 +41,7 @@ def test_it_is_a_bound_of_the_evidence_and_near_it(y, nu):
     prior = stats.multivariate_normal(np.zeros(2), KERNEL(X)).logpdf(np.stack([a, b], axis=-1))
     log_p = prior + likelihood.log_prob(y[0], a) + likelihood.log_prob(y[1], b)
     exact = logsumexp(log_p) + 2.0 * np.log(grid[1] - grid[0])
-    bound = mixture.ScaleMixtureEvidence(X, targets)(KERNEL, likelihood)[0]
+    bound = SiteEvidence("variational", X, targets)(KERNEL, likelihood)[0]
     assert exact - 1.0 < bound < exact
 
 
@@ -52,7 +53,7 @@ def test_its_gradient_is_that_of_differences(offset):
 
     def at(theta):
         P = len(KERNEL.theta)
-        evidence = mixture.ScaleMixtureEvidence(X, targets)
+        evidence = SiteEvidence("variational", X, targets)
         return evidence(KERNEL.with_theta(theta[:P]), likelihood.with_parameters(theta[P:]))
 
     theta = np.append(KERNEL.theta, likelihood.theta)
@@ -65,7 +66,7 @@ def test_with_many_degrees_of_freedom_it_is_the_exact_process():
     X, y = curve()
     likelihood = likelihoods.StudentT(0.5, 1e9)
     targets = targets_of(y, likelihood, offset=False)
-    found = mixture.ScaleMixturePosterior.condition(KERNEL, likelihood, X, targets)
+    found = SitePosterior.condition("variational", KERNEL, likelihood, X, targets)
     exact = ProcessPosterior.condition(KERNEL, 0.25, X, Observations.from_targets(y[:, None]))
     assert found.log_evidence == pytest.approx(float(exact.log_evidence), abs=1e-4)
     mean, variance = of_one(exact.latent(X + 0.1))
@@ -79,8 +80,8 @@ def test_a_weight_is_a_repetition():
     likelihood = likelihoods.StudentT(0.2, 3.0)
     once = targets_of(y, likelihood, counts.astype(float))
     often = targets_of(y.repeat(counts), likelihood)
-    a = mixture.ScaleMixturePosterior.condition(KERNEL, likelihood, X, once)
-    b = mixture.ScaleMixturePosterior.condition(KERNEL, likelihood, X.repeat(counts, 0), often)
+    a = SitePosterior.condition("variational", KERNEL, likelihood, X, once)
+    b = SitePosterior.condition("variational", KERNEL, likelihood, X.repeat(counts, 0), often)
     assert a.log_evidence == pytest.approx(b.log_evidence, abs=1e-5)
     np.testing.assert_allclose(a.latent(X).mean[:, 0], b.latent(X).mean[:, 0], atol=1e-4)
 
@@ -89,7 +90,7 @@ def test_every_step_raises_the_bound(monkeypatch):
     X, y = curve()
     likelihood = likelihoods.StudentT(0.1, 1.0)
     targets, accepted = targets_of(y, likelihood), []
-    evidence = mixture.ScaleMixtureEvidence(X, targets)
+    evidence = SiteEvidence("variational", X, targets)
     monkeypatch.setattr(mixture, "_LONGER", 1.0)
     under = mixture._Factors.under
     monkeypatch.setattr(

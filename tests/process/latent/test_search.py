@@ -1,6 +1,7 @@
 """Learning kernel and likelihood parameters together, whatever the engine of the evidence."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from posterity import kernels, likelihoods, linalg
 from posterity.inference import search as evidence_search
 from posterity.process import search as process_search
 from posterity.process.exact import Observations
-from posterity.process.latent.laplace import LaplaceEvidence
-from posterity.process.latent.propagation import PropagationEvidence
-from posterity.process.latent.search import LatentProblem
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.problem import LatentProblem
+from posterity.process.latent.site_posterior import SiteEvidence
 
 FREE = 1.0 * kernels.RBF(1.0)
+LAPLACE = partial(SiteEvidence, "laplace")
 CLASSES = likelihoods.Bernoulli()
 
 
@@ -26,7 +27,7 @@ def rows(n=60, seed=0):
     return X, np.sin(2.0 * X[:, 0]) + 0.2 * rng.normal(size=n)
 
 
-def classes(n=60, *, kernel=FREE, engine=LaplaceEvidence, offset=True, weights=None):
+def classes(n=60, *, kernel=FREE, engine=LAPLACE, offset=True, weights=None):
     X, a = rows(n)
     w = np.ones(n) if weights is None else weights
     y = CLASSES.sample(3.0 * a - 1.0, rng=np.random.default_rng(1)).astype(float)
@@ -40,14 +41,14 @@ def numbers(likelihood, limits, n=60):
     targets = LatentTargets.with_offset_prior(y, np.ones(n), likelihood, offset=False)
     started, bounds = FREE.search_start(X, variance=1.0)
     limits = np.log([limits])
-    return LatentProblem(X, targets, started, bounds, likelihood, limits, LaplaceEvidence)
+    return LatentProblem(X, targets, started, bounds, likelihood, limits, LAPLACE)
 
 
 def maximise(asked, seed=0, **options):
     return evidence_search.maximise_evidence(asked, rng=np.random.default_rng(seed), **options)
 
 
-@for_each("engine", [LaplaceEvidence, PropagationEvidence])
+@for_each("engine", [LAPLACE, partial(SiteEvidence, "propagation")])
 def test_what_is_learned_is_a_maximum(engine):
     asked = classes(engine=engine)
     learned = maximise(asked)
@@ -165,7 +166,7 @@ def test_few_rows_are_taken_of_objects_too():
     targets = LatentTargets(np.arange(5.0), np.arange(1.0, 6.0), np.zeros(1), np.zeros(1))
     white = kernels.White(1.0)
     asked = LatentProblem(
-        list("abcde"), targets, white, np.zeros((1, 2)), CLASSES, np.empty((0, 2)), LaplaceEvidence
+        list("abcde"), targets, white, np.zeros((1, 2)), CLASSES, np.empty((0, 2)), LAPLACE
     )
     part = asked.select_rows(np.array([3, 1]))
     assert part.X == ["d", "b"]
@@ -180,7 +181,7 @@ def test_a_kernel_that_is_none_is_refused_in_words():
 
 
 def test_rows_that_do_not_fit_are_refused_before_any_is_looked_at(monkeypatch):
-    monkeypatch.setattr(LaplaceEvidence, "__call__", lambda *_: pytest.fail("it computed"))
+    monkeypatch.setattr(SiteEvidence, "__call__", lambda *_: pytest.fail("it computed"))
     monkeypatch.setattr(evidence_search, "_FEW_ROWS", 10)
     monkeypatch.setattr("posterity.arrays.free_memory", lambda x: 2 * 8 * 60**2 - 1)
     with pytest.raises(MemoryError, match="use fewer rows"):

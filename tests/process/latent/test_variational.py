@@ -6,9 +6,8 @@ from support.for_each import for_each
 from support.latents import of_one
 
 from posterity import kernels, likelihoods
-from posterity.process.latent.laplace import LaplacePosterior
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.latent.variational import NearestPosterior
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.site_posterior import SitePosterior
 
 KERNEL = 2.0 * kernels.RBF(1.0)
 
@@ -26,7 +25,7 @@ def observed(likelihood, n=25, *, offset=True, weights=None):
 @for_each("offset", [True, False])
 def test_mean_and_precision_are_averages_over_itself(likelihood, offset):
     X, t = observed(likelihood, offset=offset, weights=np.arange(25) % 3 + 0.5)
-    q = NearestPosterior.condition(KERNEL, likelihood, X, t)
+    q = SitePosterior.condition("variational", KERNEL, likelihood, X, t)
     mean, variance = of_one(q.latent(X))
     _, d1, h = likelihood.expected_derivatives(t.y, mean, variance)
     K = KERNEL(X) + t.offset_variance[0]
@@ -42,7 +41,8 @@ def test_of_many_events_it_is_laplaces():
     X, t = observed(likelihood)
     many = LatentTargets.with_offset_prior(1000.0 * t.y + 500.0, t.weights, likelihood, offset=True)
     nearest, laplace = (
-        kind.condition(KERNEL, likelihood, X, many) for kind in (NearestPosterior, LaplacePosterior)
+        SitePosterior.condition(kind, KERNEL, likelihood, X, many)
+        for kind in ("variational", "laplace")
     )
     for found, expected in zip(of_one(nearest.latent(X)), of_one(laplace.latent(X)), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
@@ -54,5 +54,7 @@ def test_rows_without_events_expect_few(variance):
     likelihood = likelihoods.Poisson()
     X, t = observed(likelihood)
     empty = LatentTargets.with_offset_prior(np.zeros(25), t.weights, likelihood, offset=True)
-    posterior = NearestPosterior.condition(variance * kernels.RBF(1.0), likelihood, X, empty)
+    posterior = SitePosterior.condition(
+        "variational", variance * kernels.RBF(1.0), likelihood, X, empty
+    )
     assert 0.0 < np.sum(likelihood.predict(*of_one(posterior.latent(X))).mean()) < 0.5

@@ -8,10 +8,10 @@ from support.latents import with_covariance
 
 from posterity import kernels, likelihoods, linalg, optimize
 from posterity.process import kernel_blocks
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.softmax import factors, laplace, modes, products
-from posterity.process.softmax.laplace import SoftmaxEvidence, SoftmaxPosterior
-from posterity.process.softmax.products import ProductSteps
+from posterity.process.latent.density import LatentTargets
+from posterity.process.softmax import factors, modes, posterior
+from posterity.process.softmax.modes import ProductSteps
+from posterity.process.softmax.posterior import SoftmaxEvidence, SoftmaxPosterior
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 KERNELS = {
@@ -31,9 +31,9 @@ def route(request, monkeypatch):
     if request.param == "blocks":
         monkeypatch.setattr(kernel_blocks, "_CPU_ROWS", 5)
         monkeypatch.setattr(factors, "_COLUMNS", 4)
-        monkeypatch.setattr(laplace, "_QUERY_VALUES", 300)
+        monkeypatch.setattr(posterior, "_QUERY_VALUES", 300)
     if request.param == "exact steps alone":
-        monkeypatch.setattr(products, "_MOST_PRODUCTS", 0)
+        monkeypatch.setattr(modes, "_MOST_PRODUCTS", 0)
 
 
 def data(n=13, C=3, seed=0):
@@ -72,7 +72,7 @@ class Dense:
     def curvature(self, f):
         a, t = self.activations(f), self.targets
         n, C = a.shape
-        u, W = self.likelihood.curvature(t.y, a), np.zeros((C, n, C, n))
+        u, W = self.likelihood.curvature_shares(t.y, a), np.zeros((C, n, C, n))
         for i in range(n):
             W[:, i, :, i] = t.weights[i] * (np.diag(u[i]) - np.outer(u[i], u[i]))
         slope = t.weights[:, None] * self.likelihood.d1(t.y, a)
@@ -121,7 +121,7 @@ def test_the_evidence_is_that_of_dense_algebra(kernel, offset, route):
     X, likelihood, targets = problem(offset)
     expected = Dense(kernel, likelihood, X, targets).log_evidence
     assert SoftmaxEvidence(X, targets)(kernel, likelihood)[0] == pytest.approx(expected, abs=1e-8)
-    posterior = SoftmaxPosterior.condition(kernel, likelihood, X, targets)
+    posterior = SoftmaxPosterior.condition("laplace", kernel, likelihood, X, targets)
     assert posterior.log_evidence == pytest.approx(expected, abs=1e-8)
 
 
@@ -148,7 +148,7 @@ def test_latent_functions_are_those_of_dense_algebra(kernel, offset, route):
     queries = np.random.default_rng(5).normal(size=(9, 2))
     expected_mean, expected_covariance = Dense(kernel, likelihood, X, targets).latent(queries)
     mean, covariance = with_covariance(
-        SoftmaxPosterior.condition(kernel, likelihood, X, targets).latent(queries)
+        SoftmaxPosterior.condition("laplace", kernel, likelihood, X, targets).latent(queries)
     )
     np.testing.assert_allclose(mean, expected_mean, atol=1e-9)
     np.testing.assert_allclose(covariance, expected_covariance, atol=1e-9)
@@ -165,7 +165,7 @@ def test_six_classes_of_more_rows_than_columns_worked_on_at_a_time():
         lambda t: evidence(KERNEL.with_theta(t), likelihood)[0], KERNEL.theta
     )
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-5)
-    posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
+    posterior = SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, targets)
     for ours, theirs in zip(
         with_covariance(posterior.latent(X[:5])), dense.latent(X[:5]), strict=True
     ):
@@ -207,7 +207,9 @@ def test_a_weight_is_a_repetition(offset):
         np.testing.assert_allclose(a, b, rtol=1e-8)
     queries = X + 0.3
     a, b = (
-        with_covariance(SoftmaxPosterior.condition(KERNEL, likelihood, *rows_of).latent(queries))
+        with_covariance(
+            SoftmaxPosterior.condition("laplace", KERNEL, likelihood, *rows_of).latent(queries)
+        )
         for rows_of in ((X, once), (X_rows, often))
     )
     np.testing.assert_allclose(a[0], b[0], atol=1e-8)
@@ -216,7 +218,7 @@ def test_a_weight_is_a_repetition(offset):
 
 def test_the_mode_is_stationary(route):
     X, likelihood, targets = problem()
-    posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
+    posterior = SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, targets)
     a, _ = with_covariance(posterior.latent(X))
     slope = targets.weights[:, None] * likelihood.d1(targets.y, a)
     np.testing.assert_allclose(posterior.b, slope, atol=1e-8)
@@ -259,9 +261,9 @@ def test_one_factorisation_serves_an_evaluation(monkeypatch):
     points = []
     at = factors.ClassFactors.factorise.__func__
 
-    def counted(cls, latents, point, memory):
-        points.append(point)
-        return at(cls, latents, point, memory)
+    def counted(cls, latents, weights, u, memory):
+        points.append(u)
+        return at(cls, latents, weights, u, memory)
 
     monkeypatch.setattr(factors.ClassFactors, "factorise", classmethod(counted))
     SoftmaxEvidence(X, targets)(KERNEL, likelihood)
@@ -279,7 +281,7 @@ def test_wide_and_narrow_priors(variance, length_scale):
         lambda t: evidence(kernel.with_theta(t), likelihood)[0], kernel.theta
     )
     np.testing.assert_allclose(gradient, by_differences, rtol=1e-3, atol=1e-4)
-    posterior = SoftmaxPosterior.condition(kernel, likelihood, X, targets)
+    posterior = SoftmaxPosterior.condition("laplace", kernel, likelihood, X, targets)
     assert posterior.log_evidence == pytest.approx(value, rel=1e-9)
     _, covariance = with_covariance(posterior.latent(np.vstack([X, 100.0 * X])))
     assert np.min(np.linalg.eigvalsh(covariance)) >= -1e-10 * variance
@@ -292,7 +294,7 @@ def test_probabilities_that_underflow():
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
     mean, covariance = with_covariance(
-        SoftmaxPosterior.condition(KERNEL, likelihood, X, far).latent(X)
+        SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, far).latent(X)
     )
     np.testing.assert_allclose(mean, np.broadcast_to(far.shift, mean.shape), atol=1e-9)
     np.testing.assert_allclose(covariance, np.broadcast_to(1.7 * np.eye(3), (30, 3, 3)), atol=1e-9)
@@ -301,7 +303,7 @@ def test_probabilities_that_underflow():
 def test_far_from_all_rows_the_prior_is_left():
     X, likelihood, targets = problem(offset=False)
     mean, covariance = with_covariance(
-        SoftmaxPosterior.condition(KERNEL, likelihood, X, targets).latent(X + 1e3)
+        SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, targets).latent(X + 1e3)
     )
     np.testing.assert_array_equal(mean, 0.0)
     np.testing.assert_allclose(covariance, np.broadcast_to(1.7 * np.eye(3), covariance.shape))
@@ -314,7 +316,7 @@ def test_rows_may_be_objects():
     kernel = kernels.Function(
         lambda A, B: np.array([[len({*a} & {*b}) for b in B] for a in A]) + 0.0
     )
-    posterior = SoftmaxPosterior.condition(kernel, likelihood, words, targets)
+    posterior = SoftmaxPosterior.condition("laplace", kernel, likelihood, words, targets)
     mean, covariance = with_covariance(posterior.latent(["abcd", "xyzz"]))
     assert mean.shape == (2, 3)
     assert covariance.shape == (2, 3, 3)
@@ -326,7 +328,7 @@ def test_rows_that_do_not_fit_are_named(monkeypatch):
     X, likelihood, targets = problem()
     monkeypatch.setattr(factors.arrays, "free_memory", lambda x: 1000)
     with pytest.raises(MemoryError, match="5 covariances of 13 rows, one for each of 3 classes"):
-        SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
+        SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, targets)
     with pytest.raises(MemoryError, match="fewer rows"):
         SoftmaxEvidence(X, targets)
 
@@ -341,12 +343,12 @@ def test_a_kernel_that_is_none_is_refused():
 def test_round_off_that_hides_the_mode_is_an_error():
     X, likelihood, targets = problem(n=60, offset=False)
     with pytest.raises(linalg.NotPositiveDefiniteError, match=r"round-off hides.*1\.0e\+12"):
-        SoftmaxPosterior.condition(1e12 * kernels.RBF(3.0), likelihood, X, targets)
+        SoftmaxPosterior.condition("laplace", 1e12 * kernels.RBF(3.0), likelihood, X, targets)
 
 
 def test_too_few_steps_are_announced(monkeypatch):
     X, likelihood, targets = problem()
     monkeypatch.setattr(modes, "_STEPS", 1)
     with pytest.warns(optimize.ConvergenceWarning, match="1 exact Newton steps were not enough"):
-        posterior = SoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
+        posterior = SoftmaxPosterior.condition("laplace", KERNEL, likelihood, X, targets)
     assert posterior.n_iter == 2

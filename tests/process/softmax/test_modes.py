@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from posterity import kernels, likelihoods
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.softmax import factors, laplace, modes, products
-from posterity.process.softmax.modes import Step
-from posterity.process.softmax.products import ProductSteps
+from posterity.process.latent.density import LatentDensity, LatentTargets, Step
+from posterity.process.softmax import factors, modes
+from posterity.process.softmax.modes import ProductSteps
 
 KERNEL = 1.7 * kernels.RBF([0.8, 1.3])
 
@@ -22,14 +21,20 @@ def somewhere():
     likelihood = likelihoods.Categorical(3)
     targets = LatentTargets.with_offset_prior(y, weights, likelihood, offset=True)
     memory = factors.ClassMatrices.allocate(targets)
-    latents = laplace.make_latents(KERNEL, likelihood, X, targets, memory)
+    latents = factors.make_latents(KERNEL, likelihood, X, targets, memory)
     b = 0.3 * rng.normal(size=(30, 3))
     return latents, latents.evaluate_at(b, latents.times(b)), memory
 
 
+def exact_step(latents, point, memory):
+    u = latents.shares(point.f)
+    found = factors.ClassFactors.factorise(latents, latents.targets.weights, u, memory)
+    return found.newton_step(latents, point)
+
+
 def test_steps_by_products_are_as_good_as_asked_and_climb_when_broken_off(somewhere):
     latents, point, memory = somewhere
-    exact = factors.ClassFactors.factorise(latents, point, memory).newton_step(latents, point)
+    exact = exact_step(latents, point, memory)
     none = np.empty((0, 30))
     steps = [ProductSteps(none, most).newton_step(latents, point) for most in (0, 1, 2, 1000)]
     excess = np.array([step.rise for step in steps]) - exact.rise
@@ -37,7 +42,7 @@ def test_steps_by_products_are_as_good_as_asked_and_climb_when_broken_off(somewh
     assert excess[-1] >= 0.0
     assert [step.is_exact for step in steps] == [False, False, False, True]
     step = steps[-1]
-    db, df, u = step.b - exact.b, step.f - exact.f, point.u
+    db, df, u = step.b - exact.b, step.f - exact.f, latents.shares(point.f)
     curved = np.sum(u * df**2, axis=1) - np.sum(u * df, axis=1) ** 2
     error = np.sqrt(np.sum(db * df) + np.sum(latents.targets.weights * curved))
     assert error <= 0.1 * exact.length
@@ -45,10 +50,11 @@ def test_steps_by_products_are_as_good_as_asked_and_climb_when_broken_off(somewh
 
 def test_no_combination_of_the_products_taken_gives_a_better_step(somewhere):
     latents, point, _ = somewhere
-    Q = products.CurvatureRoot.evaluate_at(latents, point)
-    G = products._pivoted_cholesky(latents.K, latents.targets.weights, 2)
-    easy = products.LowRank.factorise(G, latents, Q)
-    Kr = latents.times(point.slope)
+    Q = modes.CurvatureRoot.evaluate_at(latents, point)
+    G = modes._pivoted_cholesky(latents.K, latents.targets.weights, 2)
+    easy = modes.LowRank.factorise(G, latents, Q)
+    slope = latents.slope(point.f) - point.b
+    Kr = latents.times(slope)
     c = Q.transposed_times(Kr)
     V, BV = [easy.solve(c)], []
     for _ in range(2):
@@ -57,21 +63,21 @@ def test_no_combination_of_the_products_taken_gives_a_better_step(somewhere):
     A, B = (np.stack([x.ravel() for x in X]) for X in (V[:2], BV))
     gained = (A @ c.ravel()) @ np.linalg.solve(A @ B.T, A @ c.ravel())
     step = ProductSteps(G, 2).newton_step(latents, point)
-    assert step.rise == pytest.approx(np.sum(point.slope * Kr) - gained, rel=1e-9)
+    assert step.rise == pytest.approx(np.sum(slope * Kr) - gained, rel=1e-9)
 
 
 def test_a_factor_of_low_rank_saves_products(somewhere, monkeypatch):
     few, point, _ = somewhere
     latents = dataclasses.replace(few, K=100.0 * few.K)
-    times = modes.LatentDensity.times
+    times = LatentDensity.times
     taken = []
 
     def counted(self, V):
         taken.append(V)
         return times(self, V)
 
-    monkeypatch.setattr(modes.LatentDensity, "times", counted)
-    G = products._pivoted_cholesky(latents.K, latents.targets.weights, 30)
+    monkeypatch.setattr(LatentDensity, "times", counted)
+    G = modes._pivoted_cholesky(latents.K, latents.targets.weights, 30)
     counts = []
     for factor in (G, G[:0]):
         taken.clear()
@@ -83,33 +89,33 @@ def test_a_factor_of_low_rank_saves_products(somewhere, monkeypatch):
 def test_a_factor_of_low_rank_is_no_longer_than_it_need_be(somewhere):
     latents, _, _ = somewhere
     w = latents.targets.weights
-    G = products._pivoted_cholesky(latents.K, w, 30)
+    G = modes._pivoted_cholesky(latents.K, w, 30)
     left = latents.K - G.T @ G
     assert np.min(np.linalg.eigvalsh(left)) >= -1e-12
     assert w @ np.diagonal(left) <= 4.0
     assert w @ np.diagonal(latents.K - G[:-1].T @ G[:-1]) > 4.0
-    np.testing.assert_array_equal(products._pivoted_cholesky(latents.K, w, 5), G[:5])
+    np.testing.assert_array_equal(modes._pivoted_cholesky(latents.K, w, 5), G[:5])
 
 
 def test_the_first_pivot_is_the_largest_weighted_variance(somewhere):
     latents, _, _ = somewhere
     w = latents.targets.weights
-    (g,) = products._pivoted_cholesky(latents.K, w, 1)
+    (g,) = modes._pivoted_cholesky(latents.K, w, 1)
     np.testing.assert_allclose(g, latents.K[np.argmax(w)] / np.sqrt(1.7))
 
 
 def test_a_guess_is_taken_only_where_it_is_better(somewhere):
     latents, _, _ = somewhere
-    nothing = latents.start(None)
+    nothing = modes.start(latents, None)
     np.testing.assert_array_equal(nothing.f, 0.0)
-    assert latents.start(-5.0 * nothing.slope).value == nothing.value
-    good = 0.01 * nothing.slope
-    np.testing.assert_array_equal(latents.start(good).b, good)
+    slope = latents.slope(nothing.f)
+    assert modes.start(latents, -5.0 * slope).value == nothing.value
+    np.testing.assert_array_equal(modes.start(latents, 0.01 * slope).b, 0.01 * slope)
 
 
 def test_a_step_that_falls_is_not_taken(somewhere):
     latents, point, memory = somewhere
-    up = factors.ClassFactors.factorise(latents, point, memory).newton_step(latents, point)
+    up = exact_step(latents, point, memory)
     assert latents.climb_along(point, up).value > point.value
     small = 1e-6  # so that what it falls is soon round-off
     assert latents.climb_along(point, Step(-small * up.b, -small * up.f, -small * up.rise)) is None
@@ -138,9 +144,9 @@ def test_the_functions_at_the_end_of_an_approach_are_those_of_their_weights(some
 
 def test_low_rank_solves_are_those_of_dense_algebra(somewhere):
     latents, point, _ = somewhere
-    G = products._pivoted_cholesky(latents.K, latents.targets.weights, 7)
-    Q = products.CurvatureRoot.evaluate_at(latents, point)
-    easy = products.LowRank.factorise(G, latents, Q)
+    G = modes._pivoted_cholesky(latents.K, latents.targets.weights, 7)
+    Q = modes.CurvatureRoot.evaluate_at(latents, point)
+    easy = modes.LowRank.factorise(G, latents, Q)
     X = np.random.default_rng(3).normal(size=(30, 3))
     back = easy.solve(X)
     KQ = G.T @ (G @ Q.times(back)) + latents.targets.offset_variance * Q.times(back).sum(axis=0)

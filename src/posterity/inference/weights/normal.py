@@ -1,6 +1,6 @@
 """Normal approximations of the posterior of weights, and the latent values that they predict.
 
-The same bound as in :mod:`~posterity.process.latent.scale_mixture`, in weight space.
+The same bound as in :mod:`~posterity.process.latent.variational`, in weight space.
 """
 
 from __future__ import annotations

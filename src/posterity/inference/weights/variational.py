@@ -6,6 +6,12 @@ too near to even. The normal q that is nearest in the sense of Kullback and Leib
 precision x mean = Z^T E_q[slope] and a Hessian of precision + Z^T E_q[curvature] Z, both averaged
 over itself [OA 2.10]. It is found from Laplace's by damped replacement of both sides, along which
 the lower bound of the evidence rises: a step is one pass over the rows, as one of Newton's is.
+
+The average of exp(a) is exp(mean + variance / 2): where rows hold no event, Laplace's variance is
+that of the prior, and the average over it is absurd. So a climb begins with a narrower normal. A
+wider one with the same mean expects more events, and the mean has to fall as the variance grows:
+each step moves both, by the equations of [OA 2.10] and how the slope in the mean changes with the
+variance.
 """
 
 from __future__ import annotations
@@ -13,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from posterity import callers, designs, linalg, optimize
 from posterity.arrays import Array
-from posterity.inference.weights import rate_climb
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.normal import WeightNormal
 from posterity.inference.weights.problem import WeightProblem, Weights, weighted_gram
@@ -28,6 +34,9 @@ TOLERANCE = 1e-3  # of the nats that the rows tell
 MAX_STEPS = 60
 _FEW_NATS = 10.0  # a thousandth of which is not worth a pass
 _FASTER, _SLOWER = 1.25, 0.5  # of the pace, after a step that gained and one that did not
+_RATE_TOLERANCE = 1e-4  # nats in all, of which the mean is known to 0.01 standard deviations
+_RATE_STEPS = 200
+_RATE_FASTER = 1.5  # of the pace of a rate, after a step that gained
 _SETTLED = 2  # steps in a row that make no difference: one may have gone too far by just so much
 
 
@@ -88,7 +97,7 @@ def _find_nearest_of_rates(
     ask: Question,
     remainder: Array | None,
 ) -> LaplaceFit | NearestNormal:
-    if not start.L.size or start.loss < rate_climb.TOLERANCE:
+    if not start.L.size or start.loss < _RATE_TOLERANCE:
         return laplace
     p, L = laplace.problem, np.tril(start.L)
     with linalg.limit_threads(len(L)):
@@ -96,7 +105,9 @@ def _find_nearest_of_rates(
         first = _RateCandidate(
             start.mode, L @ L.T, start.L, answer, ask, partial(_slope_drift, p, remainder)
         )
-        end = rate_climb.climb_rate_bound(first)
+        end = climb_rate_bound(first)
+    if not end.converged:
+        callers.warn_caller(end.stop_reason, optimize.ConvergenceWarning)
     at, W = end.place, end.place.mean.reshape(p.shape)
     slope = float(np.max(np.abs(at.answer.slope)))
     mean = Weights(W, np.nan, slope, end.n_steps, end.stop_reason, end.converged)
@@ -310,3 +321,70 @@ class _ClimbState:
         L = linalg.cholesky(H, max_jitter=0.0)
         mean = self.mean + pace * linalg.solve_cholesky(L, self.answer.slope)
         return _ClimbState(mean, H, L, ask(mean, L))
+
+
+class NormalCandidate(Protocol):
+    """A normal during the search, with its expected likelihood and derivatives."""
+
+    @property
+    def bound(self) -> float:
+        """A lower bound of log p(y)."""
+
+    @property
+    def expected_gain(self) -> float:
+        """Expected gain of a full step in nats, to second order."""
+
+    def with_less_variance(self) -> Self:
+        """Return a normal of the same mean with less variance."""
+
+    def step_towards_best(self, pace: float) -> Self:
+        """Step part of the way to the normal that averages over this one imply."""
+
+    def step_mean(self, pace: float) -> Self:
+        """Step part of the way to the best mean for this covariance."""
+
+
+P = TypeVar("P", bound=NormalCandidate)
+
+
+@dataclass(frozen=True)
+class ClimbEnd(Generic[P]):
+    """Where a climb ended, and why."""
+
+    place: P
+    n_steps: int
+    stop_reason: str
+    converged: bool
+
+
+def climb_rate_bound(start: P) -> ClimbEnd[P]:
+    """Step until a further one promises to gain less than a ten-thousandth of a nat."""
+    at, pace, n_steps = _narrow_until_best(start), 1.0, 0
+    while not at.expected_gain < _RATE_TOLERANCE and n_steps < _RATE_STEPS:
+        at, pace = _take_step(at, pace)
+        n_steps += 1
+    converged = at.expected_gain < _RATE_TOLERANCE
+    reason = f"after {n_steps} steps another one promises to gain {at.expected_gain:.1g} nats"
+    failed = f"the nearest normal was not found: {reason}"
+    return ClimbEnd(at, n_steps, reason if converged else failed, converged)
+
+
+def _take_step(at: P, pace: float) -> tuple[P, float]:
+    """Return the next normal and the next pace.
+
+    From the best mean for its covariance a short enough step always gains: where one does not
+    gain, the mean goes there first.
+    """
+    both = at.step_towards_best(pace)
+    if both.bound > at.bound:
+        return both, min(1.0, _RATE_FASTER * pace)
+    alone = (at.step_mean(share) for share in (1.0, pace))
+    return next((place for place in alone if place.bound > at.bound), at), _SLOWER * pace
+
+
+def _narrow_until_best(place: P) -> P:
+    """Return the first of ever narrower normals whose bound is above that of the next."""
+    following = place.with_less_variance()
+    while following.bound >= place.bound:
+        place, following = following, following.with_less_variance()
+    return place

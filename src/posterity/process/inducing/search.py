@@ -32,20 +32,6 @@ _STEP = 1e-2  # of a column's spread, to measure it
 _LONGEST = 10.0  # of a column's spread
 
 
-@dataclass(frozen=True)
-class LearnedPoints:
-    """The kernel, the noise variance and the inducing points of the largest bound, and how.
-
-    ``optimum`` is that of the last climb, its ``x`` the log parameters without the points.
-    """
-
-    kernel: kernels.Kernel
-    noise_variance: float
-    Z: Any  # (M, D), or a sequence of M objects
-    optimum: optimize.Optimum
-    probes: Array  # the log evidence that the first steps from each of several starts reached
-
-
 def maximise_inducing_bound(
     problem: process_search.ProcessProblem,
     points: int | Any,
@@ -56,8 +42,10 @@ def maximise_inducing_bound(
     max_iter: int = 100,
     n_jobs: int | None = None,
     rng: np.random.Generator,
-) -> LearnedPoints:
+) -> process_search.LearnedProcess:
     """Tune what the problem leaves free, and the inducing points.
+
+    The optimum is that of the last climb, its ``x`` the log parameters without the points.
 
     Parameters
     ----------
@@ -97,7 +85,7 @@ def maximise_inducing_bound(
         start, _ = search.lift_noise(coarse.optimum.x, points)
         theta, Z, best = search.climb(start, points, max_iter)
     kernel, noise = problem.unpack_parameters(theta)
-    return LearnedPoints(kernel, noise, Z, best, coarse.probes)
+    return process_search.LearnedProcess(kernel, noise, best, coarse.probes, Z)
 
 
 @dataclass(frozen=True)

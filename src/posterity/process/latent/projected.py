@@ -25,7 +25,7 @@ from posterity.inference.weights.variational import NearestNormal
 from posterity.page_forms import Form
 from posterity.process import kernel_blocks
 from posterity.process.inducing import selection
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
 
 _BLOCK_ROWS = 4096
 
@@ -72,8 +72,7 @@ class ProjectedPosterior:
         prior = WeightPrior(1.0, design.n_columns, rows.offset_precision if offset else None)
         problem = WeightProblem(design, rows, prior)
         if approximation is None:
-            mixes = isinstance(likelihood, likelihoods.Likelihood) and likelihood.is_scale_mixture
-            approximation = "factors" if mixes else "laplace"
+            approximation = "factors" if likelihood.is_scale_mixture else "laplace"
         if approximation == "factors":
             return cls(kernel, points, L, ScaleMixtureFit.from_problem(problem))
         fit = LaplaceFit.from_problem(problem)

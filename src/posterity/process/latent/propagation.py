@@ -6,23 +6,26 @@ once, from one factor and one inverse a sweep, until they agree. Of many rows un
 likelihood sweeps start from Laplace's sites, and find variances only: between them the means are
 brought into agreement with these, which costs no factor (Seeger and Nickisch 2011 decouple the two
 likewise).
+
+A cavity is the distribution of a latent value under all sites but its own. While the variances of
+the cavities are held, the means that expectation propagation asks for are a mode, that of the
+process under a likelihood whose slope at the mean f is the slope of log Z at the mean m of the
+cavity, f = m + variance * slope. A log-concave likelihood makes that problem concave, and a
+factor at hand solves it in steps of N^2 operations.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize
+from posterity import kernels, likelihoods, linalg
 from posterity.arrays import Array
-from posterity.process.latent import mode, sites
-from posterity.process.latent.cavities import CavityLikelihood
-from posterity.process.latent.site_evidence import Memory, SiteEvidence
-from posterity.process.latent.site_posterior import SitePosterior
-from posterity.process.latent.sites import InvertedSites, NotAMaximumError, Sites
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent import laplace
+from posterity.process.latent.density import LatentTargets
+from posterity.process.latent.sites import InvertedSites, Memory, NotAMaximumError, Sites
 
 _AGREED = 1e-7  # standard deviations between the two means of a latent value, or so of variances
 _SWEEPS = 200
@@ -37,66 +40,9 @@ _DEPENDENT = 1e-10  # squares of singular values of secants that add nothing new
 _TINY = float(np.finfo(np.float64).tiny)
 _TOO_SMALL = 1e-8  # of the prior precision: a site not to be divided by
 _STRENGTHS = (1.0, 0.7, 0.5, 0.3, 0.1, 0.0)  # of negative sites; without them all is well
+_EXACT = 1e-9  # standard deviations by which the mean of a cavity may be wrong
+_TRIES = 30
 _STEP = 1e-4  # in log parameters of a likelihood, for differences of log Z
-
-
-class PropagationEvidence(SiteEvidence):
-    """log Z of expectation propagation, with its gradient; the weights of all rows must be one."""
-
-    def __init__(self, X: Any, targets: LatentTargets) -> None:
-        _check_weights(targets)
-        super().__init__(X, targets)
-
-    def _converge(
-        self, memory: Memory, likelihood: likelihoods.Likelihood, start: Array | None
-    ) -> _FixedPoint:
-        return _propagate(memory, likelihood, self.targets, start)
-
-
-class PropagationPosterior(SitePosterior):
-    """The latent function at any rows, given N observations, by expectation propagation.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [-0.5], [1.0]]), np.array([0.0, 0.0, 1.0])
-    >>> likelihood = likelihoods.Bernoulli()
-    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
-    >>> posterior = PropagationPosterior.condition(4.0 * kernels.RBF(1.0), likelihood, X, targets)
-    >>> f = posterior.latent(np.array([[-1.0], [9.0]]))
-    >>> f.mean[:, 0].round(3), f.variance[:, 0].round(3)
-    (array([-1.657,  0.   ]), array([2.09, 4.  ]))
-    """
-
-    @classmethod
-    def condition(
-        cls,
-        kernel: kernels.Kernel,
-        likelihood: likelihoods.Likelihood,
-        X: Any,
-        targets: LatentTargets,
-    ) -> Self:
-        """Sweep until the sites agree.
-
-        Warns with ``optimize.ConvergenceWarning`` where they do not.
-        """
-        _check_weights(targets)
-        memory = sites.allocate(targets.n_rows)
-        with linalg.limit_threads(targets.n_rows):
-            total = sites.fill_covariance(memory, kernel, X, targets)
-            found = _propagate(memory, likelihood, targets, None)
-            factor = _factor(memory, found.sites[0])
-        if not found.converged:
-            callers.warn_caller(found.stop_reason, optimize.ConvergenceWarning)
-        return cls(
-            total,
-            X,
-            float(targets.shift[0]),
-            found.alpha,
-            factor,
-            found.log_evidence,
-            found.n_iter,
-            found.stop_reason,
-        )
 
 
 @dataclass(frozen=True)
@@ -164,8 +110,24 @@ class _FixedPoint:
     stop_reason: str
     converged: bool
 
-    def slopes(self, likelihood: likelihoods.Likelihood, targets: LatentTargets) -> Array:
-        return self.tilted.slopes(likelihood, targets)
+    @property
+    def start(self) -> Array:
+        return self.sites
+
+    def factorise(self, memory: Memory) -> Sites:
+        return _factorise(memory, self.sites[0])
+
+    def differentiate(
+        self,
+        K: Array,
+        kernel: kernels.Kernel,
+        X: Any,
+        likelihood: likelihoods.Likelihood,
+        targets: LatentTargets,
+    ) -> Array:
+        a = self.alpha[:, None]
+        theta = self.R.pullback(kernel, X, a, a)  # [GPML 5.27]
+        return np.append(theta, self.tilted.slopes(likelihood, targets))
 
 
 @dataclass(frozen=True)
@@ -180,7 +142,7 @@ class _Marginals:
     @classmethod
     def under(cls, memory: Memory, tau: Array, nu: Array) -> _Marginals:
         K = memory[0]
-        factor = _factor(memory, tau)
+        factor = _factorise(memory, tau)
         alpha = nu - factor.apply(K @ nu)
         return cls(alpha, K @ alpha, factor.invert(K), factor.log_determinant)
 
@@ -191,19 +153,23 @@ class _Marginals:
         return (self.mean - v * nu) / share, v / share
 
 
-def _propagate(
+def propagate(
     memory: Memory,
     likelihood: likelihoods.Likelihood,
     targets: LatentTargets,
     start: Array | None,
 ) -> _FixedPoint:
-    """Sweeps from given sites, or from none, slower after those that do not come closer."""
+    """Sweep from given sites, or from none, slower after sweeps that do not come closer.
+
+    The weights of all rows must be one.
+    """
+    _check_weights(targets)
     means_pay = likelihood.log_concave and targets.n_rows >= _MANY_ROWS
     secants = _Secants()
     climb = _MeanClimb(memory[0], likelihood, targets, secants) if means_pay else None
     current = np.zeros((2, targets.n_rows)) if start is None else start
     if means_pay and start is None:
-        current = np.stack(mode.approach(*memory, likelihood, targets))
+        current = np.stack(laplace.approach(memory, likelihood, targets))
     pace, last = 1.0, np.inf
     for n in range(1, _SWEEPS + 1):
         (tau, nu), marginals = _weaken_negative_sites(memory, current)
@@ -286,7 +252,7 @@ class _MeanClimb:
         _, m = t.measure_from_shift(self.likelihood, marginals.mean - v * tilted.d1)
         cavity = CavityLikelihood(self.likelihood, v, m)
         start = marginals.alpha, marginals.mean
-        _, f = mode.follow(self.K, cavity, t, marginals.R, start, _ROUGHLY)
+        _, f = laplace.follow(self.K, cavity, t, marginals.R, start, _ROUGHLY)
         d1 = cavity.d1(*t.measure_from_shift(self.likelihood, f))
         assert cavity.moments is not None
         return _TiltedMoments(f - v * d1, v, *cavity.moments)
@@ -315,7 +281,7 @@ def _weaken_negative_sites(memory: Memory, asked: Array) -> tuple[Array, _Margin
     return chosen, marginals
 
 
-def _factor(memory: Memory, tau: Array) -> Sites:
+def _factorise(memory: Memory, tau: Array) -> Sites:
     K, factor = memory
     few = np.flatnonzero(tau * np.diagonal(K) < _TOO_SMALL)
     return Sites.factorise(K, tau, factor, few)
@@ -328,3 +294,64 @@ def _check_weights(targets: LatentTargets) -> None:
             f"row {odd[0]} counts {targets.weights[odd[0]]:g} times, and expectation propagation "
             "takes every row once: repeat rows, or use Laplace's approximation"
         )
+
+
+class CavityLikelihood:
+    """The likelihood of posterior means, at given variances of the cavities.
+
+    The last means and moments are kept: a search asks for value and slope at one point.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Log-concave, with ``log_partition``.
+    variance : array (N,)
+        Of the cavities.
+    mean : array (N,)
+        Of the cavities, to start from, as the likelihood sees latent values.
+
+    Examples
+    --------
+    >>> likelihood = likelihoods.Bernoulli()
+    >>> cavity = CavityLikelihood(likelihood, np.array([4.0]), np.array([0.0]))
+    >>> y, f = np.array([1.0]), np.array([2.0])
+    >>> slope = cavity.d1(y, f)
+    >>> (cavity.mean + cavity.variance * slope).round(6)
+    array([2.])
+    """
+
+    def __init__(self, likelihood: likelihoods.Likelihood, variance: Array, mean: Array) -> None:
+        self.likelihood, self.variance, self.mean = likelihood, variance, mean
+        self.depends_on_difference = likelihood.depends_on_difference
+        self.moments: tuple[Array, Array, Array] | None = None  # log Z and two derivatives
+        self._f: Array | None = None
+
+    def log_prob(self, y: Array, f: Array) -> Array:
+        """log Z + variance * slope^2 / 2, whose derivative in f is the slope."""
+        log_Z, slope, _ = self._moments_at(y, f)
+        return log_Z + 0.5 * self.variance * slope**2
+
+    def d1(self, y: Array, f: Array) -> Array:
+        """The slope of log Z in the mean of the cavity."""
+        return self._moments_at(y, f)[1]
+
+    def _moments_at(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        if self.moments is None or self._f is None or not np.array_equal(f, self._f):
+            self._solve(y, f)
+        assert self.moments is not None
+        return self.moments
+
+    def _solve(self, y: Array, f: Array) -> None:
+        """Find the means of the cavities that lead to f, by Newton's method in each row."""
+        m, v = self.mean, self.variance
+        if self.moments is not None and self._f is not None:
+            m = m + (f - self._f) / (1.0 + v * self.moments[2])
+        for _ in range(_TRIES):
+            log_Z, d1, d2 = self.likelihood.log_partition(y, m, v)
+            missing = f - (m + v * d1)  # [GPML 3.58]
+            if np.max(np.abs(missing) / np.sqrt(v)) <= _EXACT:
+                break
+            m = m + missing / (1.0 + v * d2)
+        else:
+            log_Z = np.full_like(log_Z, -np.inf)  # too far from the last point: a step is shortened
+        self.mean, self._f, self.moments = m, f.copy(), (log_Z, d1, d2)

@@ -18,7 +18,10 @@ from scipy.linalg import blas
 from posterity import arrays, kernels, linalg
 from posterity.arrays import Array
 from posterity.process import kernel_blocks
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
+
+Memory = tuple[Array, Array]
+"""The covariance of the rows, and room for a factor."""
 
 _PANEL = 64  # columns scaled at a time, which stay in cache
 # Only lower triangles are computed; above the diagonal is whatever the memory held before.
@@ -165,7 +168,7 @@ def with_offset(kernel: kernels.Kernel, targets: LatentTargets) -> kernels.Kerne
 
 
 def fill_covariance(
-    memory: tuple[Array, Array], kernel: kernels.Kernel, X: Any, targets: LatentTargets
+    memory: Memory, kernel: kernels.Kernel, X: Any, targets: LatentTargets
 ) -> kernels.Kernel:
     """Fill the first matrix with the covariance of the rows, offset included; return its kernel."""
     total = with_offset(kernel, targets)
@@ -183,7 +186,7 @@ def check_room(n: int) -> None:
         )
 
 
-def allocate(n: int) -> tuple[Array, Array]:
+def allocate(n: int) -> Memory:
     """Memory for K and for a factor; a sentence where there is not enough."""
     check_room(n)
     # Blocks on the diagonal of a factor are read whole: what is above it must be numbers.

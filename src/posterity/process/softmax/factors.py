@@ -1,4 +1,4 @@
-"""The factorisations behind C coupled latent functions: N x N for each class, and one for all.
+"""The factorisations behind C coupled latent functions: their mode, and how the evidence moves.
 
 W = D - D 1 (1^T D 1)^-1 1^T D for each row, D = w diag(u) and u of sum one, so that
 (K + W^-1)^-1 has blocks E_c - E_c M^-1 E_c on its diagonal and -E_c M^-1 E_d off it, with
@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 
-from posterity import arrays, linalg
+from posterity import arrays, kernels, likelihoods, linalg
 from posterity.arrays import Array
 from posterity.linalg import blocked, products
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.softmax.modes import LatentDensity, Point, Step, step_of
+from posterity.process import kernel_blocks
+from posterity.process.latent.density import LatentDensity, LatentTargets, Point, Step
+from posterity.process.softmax import modes
 
 _LEAST = 1e-200  # of a class probability: its square root is still divided by
 _COLUMNS = 64  # of N x N matrices that are worked on at a time
@@ -75,11 +78,13 @@ class ClassFactors:
     log_determinant: float  # of I + K W, all classes together
 
     @classmethod
-    def factorise(cls, latents: LatentDensity, point: Point, memory: ClassMatrices) -> ClassFactors:
-        """Factorise, in the memory given."""
+    def factorise(
+        cls, latents: LatentDensity, weights: Array, u: Array, memory: ClassMatrices
+    ) -> ClassFactors:
+        """Factorise where W = weights (diag(u) - u u^T), u (N, C), in the memory given."""
         t = latents.targets
-        D = np.maximum(point.u.T, _LEAST) * t.weights
-        log_determinant = -float(np.sum(np.log(t.weights)))
+        D = np.maximum(u.T, _LEAST) * weights
+        log_determinant = -float(np.sum(np.log(weights)))
         memory.total[...] = 0.0
         for c, D_c in enumerate(D):
             L_c = fill_class(memory, c, D_c, float(t.offset_variance[c]))
@@ -103,7 +108,7 @@ class ClassFactors:
 
     def newton_step(self, latents: LatentDensity, point: Point) -> Step:
         """(K^-1 + W)^-1 slope."""
-        return step_of(self.times, latents, point)
+        return modes.step_of(self.times, latents, latents.slope(point.f) - point.b)
 
 
 def each_times(matrices: Array, X: Array) -> Array:
@@ -125,3 +130,116 @@ def _scaled_inverse(L_c: Array, root: Array) -> Array:
         E[:, j] *= root[j]
     blocked.restore_lower_triangle(E.T, np.diagonal(E).copy())
     return E
+
+
+def make_latents(
+    kernel: kernels.Kernel,
+    likelihood: likelihoods.Coupled,
+    X: Any,
+    targets: LatentTargets,
+    memory: ClassMatrices,
+) -> LatentDensity:
+    """The log posterior density of the functions, its kernel matrix in the memory given."""
+    kernel_blocks.fill(memory.K, kernel, X, np.zeros(targets.n_rows), above_too=True)
+    return LatentDensity(memory.K, likelihood, targets)
+
+
+def find_mode(
+    latents: LatentDensity, memory: ClassMatrices, b: Array | None
+) -> tuple[modes.Mode, ClassFactors]:
+    """The mode, from a guess of it or from nothing, and the factors there."""
+
+    def factorise(point: Point) -> ClassFactors:
+        u, weights = latents.shares(point.f), latents.targets.weights
+        return ClassFactors.factorise(latents, weights, u, memory)
+
+    begin, first = modes.start(latents, b), modes.ProductSteps.precondition(latents)
+    return modes.find(latents, begin, first, factorise)
+
+
+def differentiate_evidence(
+    latents: LatentDensity, point: Point, factors: ClassFactors, kernel: kernels.Kernel, X: Any
+) -> Array:
+    """Return the slope of the log evidence in ``kernel.theta``; the factors are overwritten.
+
+    The mode moves too: z is what a change of it does to the evidence, pulled back to the kernel
+    matrix.  [GPML Sec5.5.1]
+    """
+    t = latents.targets
+    variances = compute_variances(factors, np.diagonal(latents.K)[:, None] + t.offset_variance)
+    whitened = WhitenedFactors.solve_in_place(factors)
+    S = whitened.row_covariances(variances)
+    pulled = latents.likelihood.curvature_pullback(t.y, t.shift + point.f, S)
+    s = -0.5 * t.weights[:, None] * pulled
+    z = s - whitened.times(latents.times(s))
+    R = whitened.sum_residuals()
+    bz = point.b + z
+
+    def weights(i: slice, j: slice) -> Array:
+        """Twice dL/dK, the sum over classes of b b^T + b z^T + z b^T - (K + W^-1)^-1."""
+        G = bz[i] @ bz[j].T - z[i] @ z[j].T - R[j, i].T
+        return kernel_blocks.symmetric(G) if i == j else G
+
+    return 0.5 * kernel_blocks.pullback(R, kernel, X, weights)
+
+
+@dataclass(frozen=True)
+class WhitenedFactors:
+    """F_c = L^-1 E_c, so that E_c M^-1 E_d is F_c^T F_d, in the memory of E_c."""
+
+    factors: ClassFactors
+
+    @classmethod
+    def solve_in_place(cls, factors: ClassFactors) -> WhitenedFactors:
+        """Solve in place."""
+        for c in range(len(factors.D)):
+            E = factors.memory.of_class(c)  # becomes E L^-T, the transpose of F
+            blas.dtrsm(1.0, factors.L, E, side=1, lower=1, trans_a=1, overwrite_b=1)
+        return cls(factors)
+
+    @property
+    def F(self) -> Array:
+        """(C, N, N)."""
+        return self.factors.memory.classes
+
+    def row_covariances(self, variances: Array) -> Array:
+        """Posterior covariance of the latent values of each row, (N, C, C), as curvature sees it.
+
+        It is diag_c(K_c - K_c E_c K_c) + (F_c K_c)^T (F_d K_d) with F_c K_c = L^-1 - F_c D_c^-1.
+        What is added to all classes alike, such as L^-1, moves no probability and is left out.
+        ``variances`` (N, C) is the first diagonal.
+        """
+        n, C = variances.shape
+        S = np.empty((n, C, C))
+        for j in cut_columns(n):
+            fill_gram(S[j], [F[:, j] / D[j] for F, D in zip(self.F, self.factors.D, strict=True)])
+        S[:, range(C), range(C)] += variances
+        return S
+
+    def times(self, X: Array) -> Array:
+        """(K + W^-1)^-1 X, as that of the factors."""
+        FX = each_times(self.F, X)
+        EX = blas.dtrmm(1.0, self.factors.L, FX, lower=1)
+        common = np.broadcast_to(np.sum(FX, axis=1, keepdims=True), X.shape)
+        return EX - each_times(np.swapaxes(self.F, 1, 2), common)
+
+    def sum_residuals(self) -> Array:
+        """The sum over classes of E_c - E_c M^-1 E_c, above the diagonal, in place of L."""
+        R, n = self.factors.memory.total, len(self.factors.diagonal)
+        blocked.write_diagonal(R, self.factors.diagonal)
+        blas.dsyrk(-1.0, self.F.reshape(-1, n).T, beta=1.0, c=R, overwrite_c=1)
+        return R
+
+
+def fill_gram(S: Array, parts: list[Array]) -> None:
+    """S (n, C, C) of the inner products of columns of the C parts (N, n)."""
+    for c, A in enumerate(parts):
+        for d, B in enumerate(parts[: c + 1]):
+            S[:, c, d] = S[:, d, c] = np.einsum("kj,kj->j", A, B)
+
+
+def compute_variances(factors: ClassFactors, prior: Array) -> Array:
+    """Diagonals of (K_c^-1 + D_c)^-1, (N, C): exact where D is large, at most the prior's."""
+    E = np.stack([np.diagonal(E_c) for E_c in factors.memory.classes])
+    D = factors.D
+    return np.clip((1.0 - E / D) / D, 0.0, prior.T).T

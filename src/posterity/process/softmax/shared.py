@@ -19,9 +19,9 @@ from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.page_forms import Form
 from posterity.process.latent import sites as process_sites
+from posterity.process.latent.density import LatentTargets
 from posterity.process.latent.site_posterior import predict_rows
 from posterity.process.latent.sites import Sites
-from posterity.process.latent.targets import LatentTargets
 from posterity.process.prior import ProcessPrior
 
 _STEEPEST = 1.5  # times the largest average curvature of one class against all, in a step

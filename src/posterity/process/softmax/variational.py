@@ -11,17 +11,19 @@ the right trace in each row, so that the factorisations of Laplace's approximati
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from posterity import callers, kernels, likelihoods, linalg, optimize
 from posterity.arrays import Array
-from posterity.process.latent.targets import LatentTargets
-from posterity.process.softmax.factors import ClassFactors, ClassMatrices, fill_class
-from posterity.process.softmax.gradient import WhitenedFactors, compute_variances
-from posterity.process.softmax.laplace import SoftmaxPosterior, find_mode, make_latents
-from posterity.process.softmax.modes import LatentDensity, Point, step_of
+from posterity.process.latent.density import LatentDensity, Point
+from posterity.process.softmax.factors import (
+    ClassFactors,
+    ClassMatrices,
+    WhitenedFactors,
+    compute_variances,
+    find_mode,
+)
+from posterity.process.softmax.modes import step_of
 
 _PACE = 0.5  # of the way to what a sweep asks for, at first
 _LONG = 15  # sweeps, after which the pace slows: what has not settled goes to and fro
@@ -30,55 +32,19 @@ _SWEEPS = 100
 _LEAST = 1e-9  # of a share of the curvature: a variance is a difference of its inverse
 
 
-class NearestSoftmaxPosterior(SoftmaxPosterior):
-    """The C functions at any rows, under the normal that is nearest to their posterior.
-
-    ``log_evidence`` is a lower bound of log p(y).
-
-    Examples
-    --------
-    >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
-    >>> likelihood = likelihoods.Categorical(3)
-    >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
-    >>> kernel = 2.0 * kernels.RBF(1.0)
-    >>> posterior = NearestSoftmaxPosterior.condition(kernel, likelihood, X, targets)
-    >>> round(posterior.log_evidence, 2)
-    -3.75
-    """
-
-    @classmethod
-    def condition(
-        cls, kernel: kernels.Kernel, likelihood: likelihoods.Coupled, X: Any, targets: LatentTargets
-    ) -> NearestSoftmaxPosterior:
-        """Start from Laplace's approximation, and sweep until probabilities agree.
-
-        Warns with ``optimize.ConvergenceWarning`` where they do not.
-        """
-        memory = ClassMatrices.allocate(targets)
-        with linalg.limit_threads(targets.n_rows):
-            latents = make_latents(kernel, likelihood, X, targets, memory)
-            laplace, _ = find_mode(latents, memory, None)
-            end = _sweep(_NearestState.from_laplace(latents, laplace.point, memory))
-            for c, D_c in enumerate(end.factors.D):  # solves lose fewer digits than inverses
-                fill_class(memory, c, D_c, float(targets.offset_variance[c]))
-        if not end.has_converged:
-            callers.warn_caller(end.reason, optimize.ConvergenceWarning)
-        return cls(
-            kernel,
-            X,
-            targets,
-            end.b,
-            end.factors.D,
-            memory.classes,
-            memory.total,
-            end.bound,
-            end.n_iter,
-            end.reason,
-        )
+def find_nearest(latents: LatentDensity, memory: ClassMatrices) -> NearestState:
+    """Start from Laplace's approximation, and sweep until probabilities agree."""
+    laplace, _ = find_mode(latents, memory, None)
+    state = NearestState.from_laplace(latents, laplace.point, memory)
+    for _ in range(_SWEEPS):
+        state = state.sweep()
+        if state.converged:
+            break
+    return state.add_lower_bound()
 
 
 @dataclass(frozen=True)
-class _NearestState:
+class NearestState:
     """A normal: its mean f = K b, the curvature w (diag(u) - u u^T), its covariances S of rows."""
 
     latents: LatentDensity
@@ -91,28 +57,28 @@ class _NearestState:
     factors: ClassFactors
     n_iter: int = 0
     change: float = np.inf  # of a probability, that a sweep asked for
-    bound: float = np.nan
+    log_evidence: float = np.nan  # a lower bound
 
     @classmethod
     def from_laplace(
         cls, latents: LatentDensity, point: Point, memory: ClassMatrices
-    ) -> _NearestState:
+    ) -> NearestState:
         """Return the state of Laplace's approximation at a point."""
-        w = np.ones(latents.targets.n_rows)
-        S, factors = _covariances(latents, w, point.u, memory)
-        return cls(latents, memory, point.b, point.f, w, point.u, S, factors)
+        w, u = np.ones(latents.targets.n_rows), latents.shares(point.f)
+        S, factors = _covariances(latents, w, u, memory)
+        return cls(latents, memory, point.b, point.f, w, u, S, factors)
 
     @property
-    def has_converged(self) -> bool:
+    def converged(self) -> bool:
         return self.change <= _AGREED
 
     @property
-    def reason(self) -> str:
-        if self.has_converged:
+    def stop_reason(self) -> str:
+        if self.converged:
             return f"a further sweep changes no probability by more than {_AGREED:.0e}"
         return f"after {self.n_iter} sweeps probabilities still change by {self.change:.0e}"
 
-    def sweep(self) -> _NearestState:
+    def sweep(self) -> NearestState:
         """Some of the way to the mean and the curvature that this normal asks for."""
         t, L = self.latents.targets, self.latents
         _, d1, w_new, u_new = L.likelihood.expected_value_and_slope(t.y, t.shift + self.f, self.S)
@@ -122,13 +88,12 @@ class _NearestState:
         u = self.u + pace * (u_new - self.u)
         S, factors = _covariances(L, w, u, self.memory)
         slope = t.weights[:, None] * d1 - self.b
-        point = Point(self.b, self.f, np.nan, slope, u)
-        step = step_of(WhitenedFactors(factors).times, L, point)
+        step = step_of(WhitenedFactors(factors).times, L, slope)
         moved = replace(self, b=self.b + pace * step.b, f=self.f + pace * step.f)
         state = replace(moved, w=w, u=u, S=S, factors=factors)
         return replace(state, n_iter=self.n_iter + 1, change=change)
 
-    def add_lower_bound(self) -> _NearestState:
+    def add_lower_bound(self) -> NearestState:
         """With the lower bound of the log evidence that this normal gives."""
         t = self.latents.targets
         log_p, _, _, _ = self.latents.likelihood.expected_value_and_slope(
@@ -138,15 +103,7 @@ class _NearestState:
         inner = np.einsum("nc,ncd,nd->n", self.u, self.S, self.u)
         trace = (t.weights * self.w) @ (np.sum(self.u * diagonal, axis=1) - inner)
         distance = np.sum(self.b * self.f) - trace + self.factors.log_determinant
-        return replace(self, bound=float(t.weights @ log_p - 0.5 * distance))
-
-
-def _sweep(state: _NearestState) -> _NearestState:
-    for _ in range(_SWEEPS):
-        state = state.sweep()
-        if state.has_converged:
-            break
-    return state.add_lower_bound()
+        return replace(self, log_evidence=float(t.weights @ log_p - 0.5 * distance))
 
 
 def _covariances(
@@ -156,9 +113,8 @@ def _covariances(
     t = latents.targets
     shares = np.maximum(u, _LEAST)
     shares = shares / np.sum(shares, axis=1, keepdims=True)
-    curved = replace(latents, targets=replace(t, weights=t.weights * np.maximum(w, _LEAST)))
-    nowhere = Point(shares, shares, np.nan, shares, shares)
-    factors = ClassFactors.factorise(curved, nowhere, memory)
+    weights = t.weights * np.maximum(w, _LEAST)
+    factors = ClassFactors.factorise(latents, weights, shares, memory)
     prior = np.diagonal(latents.K)[:, None] + t.offset_variance
     variances = compute_variances(factors, prior)
     return WhitenedFactors.solve_in_place(factors).row_covariances(variances), factors

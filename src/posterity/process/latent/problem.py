@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from posterity import kernels, likelihoods, optimize
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior
-from posterity.inference.search import Objective, negate_evidence
-from posterity.process.latent.targets import LatentTargets
+from posterity.inference.search import EvidenceProblem, Objective, negate_evidence
+from posterity.process.latent.density import LatentTargets
 
 _FEW_VALUES = 50  # distinct targets up to which every part of the rows holds all of them
 
@@ -27,7 +27,7 @@ Engine = Callable[[Any, LatentTargets], Evidence[L]]
 
 
 @dataclass(frozen=True)
-class LatentProblem(Generic[L]):
+class LatentProblem(EvidenceProblem["LearnedLatent[L]"], Generic[L]):
     """What is searched: log parameters of the kernel and of the likelihood, between bounds.
 
     A parameter of the likelihood whose two bounds are equal was given, and is not searched.
@@ -59,11 +59,6 @@ class LatentProblem(Generic[L]):
         return self.kernel.names + own
 
     @property
-    def n_unknown(self) -> int:
-        """The number of parameters that are searched."""
-        return len(self.start)
-
-    @property
     def hyperprior(self) -> Hyperprior:
         """Weak priors of all that is searched."""
         return Hyperprior.weak(self.start if self.typical is None else self.typical)
@@ -72,11 +67,6 @@ class LatentProblem(Generic[L]):
     def n_rows(self) -> int:
         """Number of rows, N."""
         return self.targets.n_rows
-
-    def resolution(self, theta: Array) -> float:
-        """Rounding is far below what a search looks for: sites bound every pivot from below."""
-        del theta
-        return 0.0
 
     def unpack_parameters(self, theta: Array) -> tuple[kernels.Kernel, L]:
         """Kernel and likelihood at log parameters."""
@@ -129,11 +119,6 @@ class LatentProblem(Generic[L]):
         nth[by_value] = np.arange(self.n_rows) - np.repeat(np.cumsum(count) - count, count)
         place = np.where(nth == 0.0, -1.0, (nth + 0.5) / count[value])
         return shuffled[np.argsort(place, kind="stable")]
-
-    def ease_start(self, theta: Array) -> Array | None:
-        """Nowhere: the evidence of a kernel that is one always exists."""
-        del theta
-        return None
 
     def explain_no_start(self, theta: Array) -> str:
         """Say that no posterior exists there, and what to do."""

@@ -1,4 +1,4 @@
-"""Laplace's approximation for C latent functions that one observation couples, as a softmax does.
+"""C latent functions that one observation couples, as a softmax does: evidence and posterior.
 
 The functions are independent a priori and share a kernel; a constant offset of its own may be
 added to each. Memory is C + 2 matrices of N x N, time about 3 C N^3 for the evidence and its
@@ -18,13 +18,10 @@ from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
 from posterity.page_forms import Form
 from posterity.process import kernel_blocks
-from posterity.process.latent.targets import LatentTargets
+from posterity.process.latent.density import LatentTargets
 from posterity.process.prior import ProcessPrior
-from posterity.process.softmax import modes
-from posterity.process.softmax.factors import ClassFactors, ClassMatrices, check_room, fill_class
-from posterity.process.softmax.gradient import fill_gram, gradient
-from posterity.process.softmax.modes import LatentDensity, Mode
-from posterity.process.softmax.products import ProductSteps
+from posterity.process.softmax import factors, variational
+from posterity.process.softmax.factors import ClassMatrices
 
 _QUERY_VALUES = 1 << 22  # held at a time while predicting: 32 MiB
 _ROUND_OFF = 1e10 * float(np.finfo(np.float64).eps)  # of a variance, in units of its tolerance
@@ -52,7 +49,7 @@ class SoftmaxEvidence:
     """
 
     def __init__(self, X: Any, targets: LatentTargets) -> None:
-        check_room(targets)  # a search begins with few of the rows
+        factors.check_room(targets)  # a search begins with few of the rows
         self.X, self.targets = X, targets
         self._memory: ClassMatrices | None = None
         self._b: Array | None = None
@@ -66,11 +63,12 @@ class SoftmaxEvidence:
         """
         if self._memory is None:
             self._memory = ClassMatrices.allocate(self.targets)
-        latents = make_latents(kernel, likelihood, self.X, self.targets, self._memory)
-        mode, factors = find_mode(latents, self._memory, self._b)
+        latents = factors.make_latents(kernel, likelihood, self.X, self.targets, self._memory)
+        mode, at = factors.find_mode(latents, self._memory, self._b)
         self._b = mode.point.b
-        value = mode.point.value - 0.5 * factors.log_determinant  # [GPML 3.44]
-        return value, gradient(latents, mode.point, factors, kernel, self.X)
+        value = mode.point.value - 0.5 * at.log_determinant  # [GPML 3.44]
+        slope = factors.differentiate_evidence(latents, mode.point, at, kernel, self.X)
+        return value, slope
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,9 @@ class SoftmaxPosterior:
     >>> X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
     >>> likelihood = likelihoods.Categorical(3)
     >>> targets = LatentTargets.with_offset_prior(y, np.ones(3), likelihood, offset=False)
-    >>> posterior = SoftmaxPosterior.condition(2.0 * kernels.RBF(1.0), likelihood, X, targets)
+    >>> posterior = SoftmaxPosterior.condition(
+    ...     "laplace", 2.0 * kernels.RBF(1.0), likelihood, X, targets
+    ... )
     >>> f = posterior.latent(X)
     >>> f.mean.argmax(axis=1), f.covariance.shape
     (array([0, 1, 2]), (3, 3, 3))
@@ -99,26 +99,40 @@ class SoftmaxPosterior:
     n_iter: int
     stop_reason: str
 
+    inference: str  # that found the normal
+
     @classmethod
     def condition(
-        cls, kernel: kernels.Kernel, likelihood: likelihoods.Coupled, X: Any, targets: LatentTargets
+        cls,
+        inference: str,
+        kernel: kernels.Kernel,
+        likelihood: likelihoods.Coupled,
+        X: Any,
+        targets: LatentTargets,
     ) -> SoftmaxPosterior:
-        """Find the mode, and factorise there.  [GPML Alg3.3]
+        """Find the mode, or the nearest normal, and factorise there.  [GPML Alg3.3]
 
-        Warns with ``optimize.ConvergenceWarning`` where the mode was not found, and raises
+        ``inference`` is "laplace" or "variational", for which ``log_evidence`` is a lower bound.
+        Warns with ``optimize.ConvergenceWarning`` where neither was found, and raises
         ``linalg.NotPositiveDefiniteError`` where the kernel is not positive definite.
         """
         memory = ClassMatrices.allocate(targets)
         with linalg.limit_threads(targets.n_rows):
-            latents = make_latents(kernel, likelihood, X, targets, memory)
-            mode, factors = find_mode(latents, memory, None)
-            for c, D_c in enumerate(factors.D):  # solves lose fewer digits than inverses
-                fill_class(memory, c, D_c, float(targets.offset_variance[c]))
-        _announce(mode)
-        value = mode.point.value - 0.5 * factors.log_determinant  # [GPML 3.44]
-        matrices = memory.classes, memory.total
-        how = mode.n_iter, mode.stop_reason
-        return cls(kernel, X, targets, mode.point.b, factors.D, *matrices, value, *how)
+            latents = factors.make_latents(kernel, likelihood, X, targets, memory)
+            if inference == "variational":
+                found: Any = variational.find_nearest(latents, memory)
+                b, D, value = found.b, found.factors.D, found.log_evidence
+            else:
+                found, at = factors.find_mode(latents, memory, None)
+                value = found.point.value - 0.5 * at.log_determinant  # [GPML 3.44]
+                b, D = found.point.b, at.D
+            for c, D_c in enumerate(D):  # solves lose fewer digits than inverses
+                factors.fill_class(memory, c, D_c, float(targets.offset_variance[c]))
+        if not found.converged:
+            message = f"stopped after {found.n_iter} steps: {found.stop_reason}"
+            callers.warn_caller(message, optimize.ConvergenceWarning)
+        matrices, how = (memory.classes, memory.total), (found.n_iter, found.stop_reason)
+        return cls(kernel, X, targets, b, D, *matrices, value, *how, inference)
 
     def latent(self, X: Any) -> LatentMarginals:
         """Return the distributions of the C functions at each row of X."""
@@ -172,7 +186,7 @@ class SoftmaxPosterior:
             variances[:, c] = linalg.nonnegative(prior + v - np.sum(V * V, axis=0), scale)
             parts.append(linalg.solve_lower(self.L, Ek))
         covariance = np.empty((n, C, C))
-        fill_gram(covariance, parts)
+        factors.fill_gram(covariance, parts)
         covariance[:, range(C), range(C)] += variances
         return LatentMarginals.from_covariance(self._mean(k), covariance)
 
@@ -193,33 +207,3 @@ class SoftmaxPosterior:
         n, rows, C = kernels.rows.count_rows(X), self.targets.n_rows, len(self.targets.shift)
         size = max(1, _QUERY_VALUES // ((C + 4) * rows)) if self.kernel.takes_vectors else n
         return [kernels.rows.slice_rows(X, i, i + size) for i in range(0, n, max(1, size))]
-
-
-def make_latents(
-    kernel: kernels.Kernel,
-    likelihood: likelihoods.Coupled,
-    X: Any,
-    targets: LatentTargets,
-    memory: ClassMatrices,
-) -> LatentDensity:
-    """The log posterior density of the functions, its kernel matrix in the memory given."""
-    kernel_blocks.fill(memory.K, kernel, X, np.zeros(targets.n_rows), above_too=True)
-    return LatentDensity(memory.K, likelihood, targets)
-
-
-def find_mode(
-    latents: LatentDensity, memory: ClassMatrices, b: Array | None
-) -> tuple[Mode, ClassFactors]:
-    """The mode, from a guess of it or from nothing, and the factors there."""
-    return modes.find(
-        latents,
-        latents.start(b),
-        ProductSteps.precondition(latents),
-        lambda point: ClassFactors.factorise(latents, point, memory),
-    )
-
-
-def _announce(mode: Mode) -> None:
-    if not mode.converged:
-        message = f"stopped after {mode.n_iter} Newton steps: {mode.stop_reason}"
-        callers.warn_caller(message, optimize.ConvergenceWarning)
