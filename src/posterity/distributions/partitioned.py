@@ -12,14 +12,73 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from posterity.distributions import base, dask_rows, joining, parameters, partition_answers
-from posterity.distributions.averaged_categorical import AveragedCategorical
-from posterity.distributions.base import Distribution
-from posterity.distributions.continuous import Continuous
+from posterity import arrays
+from posterity.distributions import base, dask_rows, joining, parameters
+from posterity.distributions.base import Continuous, Discrete, Distribution, Univariate
+from posterity.distributions.categorical import AveragedCategorical
 from posterity.distributions.counts import CountDistribution
-from posterity.distributions.discrete import Discrete
 from posterity.distributions.mixture import Mixture
-from posterity.distributions.univariate import Univariate
+
+
+@dataclass(frozen=True)
+class MethodCall:
+    """A call of a method of the predictions, with one value for all rows or one per row."""
+
+    method: str
+    constants: tuple[Any, ...]
+    shape: tuple[int, ...]  # of what is said of one row
+    dtype: DTypeLike
+
+    def __call__(self, number: int, part: Distribution | None, *values: Any) -> Any:
+        if part is None:
+            return np.empty((0, *self.shape), dtype=self.dtype)
+        method = getattr(part, self.method, None)
+        if method is None:
+            family = type(part).__name__
+            raise TypeError(f"These predictions are {family}, which have no {self.method}.")
+        own = [_check_rows(value, len(part), number) for value in values]
+        return np.asarray(method(*self.constants, *own), dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class SampleCall:
+    """Random draws from the predictions, with a separate random stream for each partition."""
+
+    before: tuple[int, ...]
+    seeds: list[np.random.SeedSequence]
+    outputs: tuple[int, ...]
+    dtype: DTypeLike
+
+    def __call__(self, number: int, part: Distribution | None) -> Any:
+        if part is None:
+            return np.empty((*self.before, 0, *self.outputs), dtype=self.dtype)
+        rng = np.random.default_rng(self.seeds[number])
+        return np.asarray(part.sample(self.before, rng=rng), dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function of the predictions."""
+
+    function: Callable[[Any], Any]
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+
+    def __call__(self, number: int, part: Distribution | None) -> Any:
+        if part is None:
+            return np.empty((0, *self.shape), dtype=self.dtype)
+        return np.asarray(self.function(part), dtype=self.dtype)
+
+
+def _check_rows(value: Any, n: int, number: int) -> Any:
+    """Check that there is one value for all rows, or one per row, before they are broadcast."""
+    own = arrays.to_numpy(value)
+    if own.ndim and len(own) != n:
+        raise ValueError(
+            f"Partition {number} has {n} predictions, but {len(own)} values were given: both must "
+            "be partitioned at the same rows."
+        )
+    return own
 
 
 def _delegate(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:
@@ -123,7 +182,7 @@ class Partitioned:
         before = base.draw_shape(shape, ())
         seed = np.random.SeedSequence(rng.integers(2**32, size=4).tolist())
         seeds = seed.spawn(len(self.parts))
-        drawn = partition_answers.SampleCall(before, seeds, self.outputs, self._draws)
+        drawn = SampleCall(before, seeds, self.outputs, self._draws)
         pieces = dask_rows.map_partitions(drawn, self.parts)
         return dask_rows.stack_partitions(
             pieces, self.lengths, self.outputs, self._draws, before=before
@@ -147,9 +206,7 @@ class Partitioned:
         dtype : dtype
             Type of the numbers.
         """
-        pieces = dask_rows.map_partitions(
-            partition_answers.FunctionCall(function, shape, dtype), self.parts
-        )
+        pieces = dask_rows.map_partitions(FunctionCall(function, shape, dtype), self.parts)
         return dask_rows.stack_partitions(pieces, self.lengths, shape, dtype)
 
     def compute(self) -> Any:
@@ -203,7 +260,7 @@ class Partitioned:
         rows = [cut.match_partitions(v, key) for key, v in given.items() if dask_rows.is_per_row(v)]
         constants = tuple(v for v in given.values() if not dask_rows.is_per_row(v))
         form = (*self.outputs, *shape), dtype
-        asked = partition_answers.MethodCall(name, constants, *form)
+        asked = MethodCall(name, constants, *form)
         return dask_rows.stack_partitions(
             dask_rows.map_partitions(asked, self.parts, *rows), self.lengths, *form
         )

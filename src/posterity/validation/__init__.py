@@ -9,9 +9,12 @@ from posterity.validation.checks import (
     check_coordinates,
     check_count,
     check_positive,
+    check_repetitions,
+    check_sample_weight,
     check_targets,
     check_X,
     check_X_y,
+    warn_of_few_repetitions,
 )
 from posterity.validation.consistency import (
     Checked,
@@ -24,11 +27,6 @@ from posterity.validation.consistency import (
 from posterity.validation.ranges import check_powers, check_spread
 from posterity.validation.refitting import protect_fits, restore_on_error
 from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
-from posterity.validation.weights import (
-    check_repetitions,
-    check_sample_weight,
-    warn_of_few_repetitions,
-)
 
 __all__ = [
     "Checked",
