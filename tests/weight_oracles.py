@@ -49,7 +49,7 @@ class DenseWeights:
     def hessian(self, x):
         a = self.latents(x)
         if isinstance(self.likelihood, likelihoods.Coupled):
-            p = self.likelihood.curvature(self.y, a)
+            p = self.likelihood.curvature_shares(self.y, a)
             h = p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * p[:, None, :]
         else:
             h = -self.likelihood.d2(self.y, a)[:, None, None]

@@ -87,7 +87,7 @@ def test_a_given_part_is_added_to_the_latent_values(likelihood):
     x = 0.3 * np.random.default_rng(1).normal(size=len(problem.mean))
     A = replace(problem, base=None).latents(x) + problem.base
     np.testing.assert_allclose(problem.latents(x), A)
-    a = learned_features.reshape_latents(problem.likelihood, A)
+    a = problem.likelihood.shape_latents(A)
     loss = -problem.counts @ problem.likelihood.log_prob(problem.y, a)
     assert problem(x)[0] == pytest.approx(loss + 0.5 * x @ x)
     np.testing.assert_allclose(problem.join(*problem.split(x)), x)

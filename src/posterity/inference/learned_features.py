@@ -95,7 +95,7 @@ class LearnedFeatureProblem:
             Z, pullback = self.units.linearise(self.U, theta)
             Z1 = np.column_stack([Z, np.ones((len(Z), len(W) - Z.shape[1]))])
             A = Z1 @ W if self.base is None else self.base + Z1 @ W
-            a = reshape_latents(self.likelihood, A)
+            a = self.likelihood.shape_latents(A)
             log_p, d1 = self.likelihood.value_and_slope(self.y, a)
             loss = -float(self.counts @ log_p)
             G = -self.counts[:, None] * d1.reshape(A.shape)
@@ -113,11 +113,6 @@ class LearnedFeatureProblem:
         """Draw units at random, with weight zero."""
         theta = self.units.draw_start(self.U, self.counts, rng)
         return self.join(theta, self.mean[len(theta) :])
-
-
-def reshape_latents(likelihood: likelihoods.Likelihood | likelihoods.Coupled, A: Array) -> Array:
-    """Latent values (N, C) in the shape that the likelihood takes: (N,) where C is one."""
-    return A if likelihood.is_coupled else A[:, 0]
 
 
 def fit_learned_features(

@@ -51,6 +51,16 @@ class LearnableParameters:
         """The number of latent values of an observation."""
         return 1
 
+    def shape_latents(self, A: Array) -> Array:
+        """Latent values (..., C) as the methods take them: without an axis of one value."""
+        return A if self.is_coupled else A[..., 0]
+
+    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
+        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
+        of_rows = np.shape(a)[:-1] if self.is_coupled else np.shape(a)
+        none = np.empty((0, *np.broadcast_shapes(np.shape(y), of_rows)))
+        return none, none, none
+
     @property
     def names(self) -> list[str]:
         """Names of the P learnable parameters."""
@@ -210,11 +220,9 @@ class Likelihood(LearnableParameters, abc.ABC):
         """Positive weights whose Newton step climbs: -d2 where the likelihood is log-concave."""
         return -self.d2(y, a)
 
-    def parameter_derivatives(self, y: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Derivatives of ``log_prob``, ``d1`` and ``d2`` in ``theta``, each ``(P, *batch)``."""
-        batch = np.broadcast_shapes(np.shape(y), np.shape(a))
-        none = np.empty((0, *batch))
-        return none, none, none
+    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Minus the Hessian of ``log_prob``, or a positive matrix that climbs, (..., 1, 1)."""
+        return self.step_curvature(y, a)[..., None, None]
 
     def score(self, y: ArrayLike, a: ArrayLike) -> Array:
         """Derivatives of ``log_prob`` in a and in the log of each parameter, (1 + P, ...).
@@ -343,8 +351,13 @@ class Coupled(LearnableParameters, abc.ABC):
         return self.log_prob(y, a), self.d1(y, a)
 
     @abc.abstractmethod
-    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+    def curvature_shares(self, y: ArrayLike, a: ArrayLike) -> Array:
         """u, (..., C), with minus the Hessian equal to diag(u) - u u^T."""
+
+    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+        """Minus the Hessian of ``log_prob``, (..., C, C)."""
+        u = self.curvature_shares(y, a)
+        return u[..., None] * (np.eye(self.n_latents) - u[..., None, :])
 
     @abc.abstractmethod
     def curvature_pullback(self, y: ArrayLike, a: ArrayLike, S: Array) -> Array:

@@ -177,11 +177,11 @@ class Categorical(Coupled):
         T[own, rows] += 1.0
         return chosen - np.log(total), T.T
 
-    def curvature(self, y: ArrayLike, a: ArrayLike) -> Array:
+    def curvature_shares(self, y: ArrayLike, a: ArrayLike) -> Array:
         return softmax(np.asarray(a, dtype=np.float64), axis=-1)
 
     def curvature_pullback(self, y: ArrayLike, a: ArrayLike, S: Array) -> Array:
-        p = self.curvature(y, a)
+        p = self.curvature_shares(y, a)
         g = np.diagonal(S, axis1=-2, axis2=-1) - 2.0 * np.matmul(S, p[..., None])[..., 0]
         return p * (g - np.sum(p * g, axis=-1, keepdims=True))
 

@@ -87,7 +87,7 @@ class ExpertsProblem:
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient."""
         mixture, away = self.center.with_weights(x), x - self.center.flat
-        log_g, a = mixture.log_gates(self.Z), self._answers(mixture)
+        log_g, a = mixture.log_gates(self.Z), self.likelihood.shape_latents(mixture.latents(self.Z))
         log_p = log_g + self.likelihood.log_prob(self.y[:, None], a)
         log_sum = logsumexp(log_p, axis=1)
         value = -float(self.counts @ log_sum)
@@ -110,11 +110,6 @@ class ExpertsProblem:
         gates = rng.standard_normal(self.center.gates.shape) * (_GATE_START / np.sqrt(D))
         gates = gates[np.argsort(rows.sort_columns(self.Z, self.y))]
         return ExpertMixture(self.center.gates + gates, self.center.experts).flat
-
-    def _answers(self, mixture: ExpertMixture) -> Array:
-        """Latent values as the likelihood takes them: (N, K), or (N, K, C)."""
-        a = mixture.latents(self.Z)
-        return a if isinstance(self.likelihood, likelihoods.Coupled) else a[:, :, 0]
 
 
 @dataclass(frozen=True)

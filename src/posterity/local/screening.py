@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from posterity import features, likelihoods
+from posterity import features
 from posterity.arrays import Array
 from posterity.inference import learned_features
 
@@ -37,12 +37,11 @@ class CandidateScreen:
         """Expand about the latent values of the problem where its unit has no weight."""
         likelihood, y, counts = problem.likelihood, problem.y, problem.counts[:, None]
         A = problem.latents(np.zeros_like(problem.mean))
-        offset, a = problem.mean[-A.shape[1] :], learned_features.reshape_latents(likelihood, A)
+        offset, a = problem.mean[-A.shape[1] :], likelihood.shape_latents(A)
         G = counts * likelihood.d1(y, a).reshape(A.shape)
-        if isinstance(likelihood, likelihoods.Coupled):
-            u, C = likelihood.curvature(y, a), likelihood.n_latents
-            return cls(problem, offset, G, counts * u * (1.0 - u), (C - 1.0) / C)
-        return cls(problem, offset, G, counts * likelihood.step_curvature(y, a)[:, None], 1.0)
+        H = counts * np.diagonal(likelihood.curvature(y, a), axis1=1, axis2=2)
+        C = likelihood.n_latents
+        return cls(problem, offset, G, H, (C - 1.0) / C if likelihood.is_coupled else 1.0)
 
     def choose_start(self, rng: np.random.Generator) -> Array:
         """The candidate that promises most, as a start of the problem's search."""
@@ -93,10 +92,9 @@ class CandidateScreen:
 
     def _prior_information(self) -> tuple[Array, Array]:
         """Information of the prior on a weight and on the offset, (C,) each."""
-        likelihood = self.problem.likelihood
         precision = 1.0 / np.square(self.problem.spread[len(self.problem.units.theta_) :])
         of_weight, of_offset = precision.reshape(2, -1)
-        if isinstance(likelihood, likelihoods.Coupled):
+        if self.problem.likelihood.is_coupled:
             # a prior of independent weights, as the curvature that rows worth it would have
             return of_weight * (1.0 - of_offset), of_offset * (1.0 - of_offset)
         return of_weight, of_offset

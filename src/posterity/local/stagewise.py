@@ -274,7 +274,7 @@ class StagewiseFitter:
     def tune_likelihood(self, likelihood: AnyLikelihood, A: Array) -> AnyLikelihood:
         """The likelihood with its open parameters where they make the rows most likely."""
         closed = np.all(self.bounds[:, 0] == self.bounds[:, 1])
-        if isinstance(likelihood, likelihoods.Coupled) or closed:
+        if closed:
             return likelihood
 
         def loss(theta: Array) -> tuple[float, Array]:
@@ -291,19 +291,18 @@ class StagewiseFitter:
         """The bounds as pairs."""
         return [(float(low), float(high)) for low, high in self.bounds]
 
-    def loss(self, likelihood: likelihoods.Likelihood, A: Array) -> tuple[float, Array]:
+    def loss(self, likelihood: AnyLikelihood, A: Array) -> tuple[float, Array]:
         """Minus the log-likelihood of all rows, and its gradient in the likelihood's parameters."""
-        y, counts, a = self.y, self.counts, A[:, 0]
-        return -float(counts @ likelihood.log_prob(y, a)), -likelihood.parameter_derivatives(y, a)[
-            0
-        ] @ counts
+        y, counts, a = self.y, self.counts, likelihood.shape_latents(A)
+        value, slope = likelihood.log_prob(y, a), likelihood.parameter_derivatives(y, a)[0]
+        return -float(counts @ value), -slope @ counts
 
     def bounds_reached(
         self, likelihood: AnyLikelihood, A: Array
     ) -> tuple[optimize.ReachedBound, ...]:
         """Learned parameters of the likelihood that ended at a bound."""
         free = np.flatnonzero(self.bounds[:, 0] < self.bounds[:, 1])
-        if isinstance(likelihood, likelihoods.Coupled) or not free.size:
+        if not free.size:
             return ()
         limits, names = self.limits, likelihood.names
         return optimize.find_reached_bounds(
@@ -384,4 +383,4 @@ def prepare_stages(
 
 def evaluate_log_prob(likelihood: AnyLikelihood, y: Array, A: Array) -> Array:
     """Log probability of each row at latent values A (n, C)."""
-    return likelihood.log_prob(y, learned_features.reshape_latents(likelihood, A))
+    return likelihood.log_prob(y, likelihood.shape_latents(A))

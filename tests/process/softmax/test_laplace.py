@@ -72,7 +72,7 @@ class Dense:
     def curvature(self, f):
         a, t = self.activations(f), self.targets
         n, C = a.shape
-        u, W = self.likelihood.curvature(t.y, a), np.zeros((C, n, C, n))
+        u, W = self.likelihood.curvature_shares(t.y, a), np.zeros((C, n, C, n))
         for i in range(n):
             W[:, i, :, i] = t.weights[i] * (np.diag(u[i]) - np.outer(u[i], u[i]))
         slope = t.weights[:, None] * self.likelihood.d1(t.y, a)

@@ -186,7 +186,7 @@ class RowTargets:
         """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
         y = self.observed_targets
         if isinstance(self.likelihood, likelihoods.Coupled):
-            u, Q = self.likelihood.curvature(y, A), self.Q
+            u, Q = self.likelihood.curvature_shares(y, A), self.Q
             q = u @ Q
             h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
             return self._apply_weights(h)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from posterity import likelihoods
 from posterity.arrays import Array
 from posterity.local.gated_tree.training import TreeTrainer
 
@@ -25,12 +24,7 @@ def score_depths(
     means = np.empty(max_depth + 1)
     for depth in range(max_depth + 1):
         found = trainer.fit(Z[kept], y[kept], rest[kept], depth=depth, rng=rng)
-        log_p = _log_prob(trainer.likelihood, y[new], found.model.latents(Z[new]))
+        a = trainer.likelihood.shape_latents(found.model.latents(Z[new]))
+        log_p = trainer.likelihood.log_prob(y[new], a)
         means[depth] = np.average(log_p, weights=held[new])
     return means
-
-
-def _log_prob(
-    likelihood: likelihoods.Likelihood | likelihoods.Coupled, y: Array, A: Array
-) -> Array:
-    return likelihood.log_prob(y, A if isinstance(likelihood, likelihoods.Coupled) else A[:, 0])

@@ -79,8 +79,7 @@ class GatedTreeProblem:
 
     def log_prob(self, a: Array) -> Array:
         """log p(y | a) of each row, for latent values (N, L)."""
-        coupled = isinstance(self.likelihood, likelihoods.Coupled)
-        return self.likelihood.log_prob(self.y, a if coupled else a[:, 0])
+        return self.likelihood.log_prob(self.y, self.likelihood.shape_latents(a))
 
     def draw_start(self, rng: np.random.Generator) -> Array:
         """Draw a start: gates that split the rows in random directions, and equal experts.
@@ -138,10 +137,9 @@ class GatedTreeProblem:
 
     def _value_and_slope(self, rows: slice, A: Array) -> tuple[float, Array]:
         """The log likelihood of some rows, and its gradient in their latent values, (L, n)."""
-        coupled = isinstance(self.likelihood, likelihoods.Coupled)
-        log_p, d1 = self.likelihood.value_and_slope(self.y[rows], A.T if coupled else A[0])
-        counts = self.counts[rows]
-        return float(counts @ log_p), (d1.T if coupled else d1[None]) * counts
+        a, counts = self.likelihood.shape_latents(A.T), self.counts[rows]
+        log_p, d1 = self.likelihood.value_and_slope(self.y[rows], a)
+        return float(counts @ log_p), d1.T.reshape(A.shape) * counts
 
 
 def _slope_of_gates(tree: SoftTree, Z: Array, c: Array) -> Array:

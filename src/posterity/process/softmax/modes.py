@@ -106,7 +106,7 @@ class LatentDensity:
         log_p = np.sum(t.weights * self.likelihood.log_prob(t.y, a))
         slope = t.weights[:, None] * self.likelihood.d1(t.y, a) - b
         value = float(log_p - 0.5 * np.sum(b * f))
-        return Point(b, f, value, slope, self.likelihood.curvature(t.y, a))
+        return Point(b, f, value, slope, self.likelihood.curvature_shares(t.y, a))
 
     def start(self, b: Array | None) -> Point:
         """The better of a guess and of no function at all."""
