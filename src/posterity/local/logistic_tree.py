@@ -9,7 +9,6 @@ from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.linear.weight_classifier import check_choice
 from posterity.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
 from posterity.local.gated_classifier import GatedClassifier
 from posterity.models import Member, ModelCard, classes
@@ -89,8 +88,6 @@ class LogisticTreeClassifier(GatedClassifier):
         Number of iterations of the best search, or of all consecutive ones.
     stop_reason_ : str
         Why the last search ended, or the first that did not converge.
-    features_ : transformer or None
-        The fitted features.
 
     Examples
     --------
@@ -162,8 +159,8 @@ class LogisticTreeClassifier(GatedClassifier):
         for name in ["max_depth"] if self.depth is None else ["depth", "max_depth"]:
             validation.check_count(getattr(self, name), name, least=0)
         super()._check_parameters()
-        check_choice(self.training, "training", TRAININGS)
-        check_choice(self.gates, "gates", GATES)
+        validation.check_choice(self.training, "training", TRAININGS)
+        validation.check_choice(self.gates, "gates", GATES)
         if validation.check_positive(self.validation_fraction, "validation_fraction") >= 1.0:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} must be less than one."

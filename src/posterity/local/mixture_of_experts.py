@@ -61,8 +61,6 @@ class MixtureOfExpertsClassifier(GatedClassifier):
         Number of iterations of the best search.
     stop_reason_ : str
         Why it ended.
-    features_ : transformer or None
-        The fitted features.
 
     Examples
     --------

@@ -8,11 +8,10 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, models, page_forms
+from posterity import distributions, kernels, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import LatentMarginals
-from posterity.linear.weight_classifier import check_choice
 from posterity.models import ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.page_forms import Form
@@ -172,7 +171,7 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         process = LatentProcess(
             classes.likelihood_of_classes(len(self.classes_), self.averaging),
             kernel,
-            check_choice(self.mean, "mean", MEANS) == "constant",
+            validation.check_choice(self.mean, "mean", MEANS) == "constant",
             self.inference,
             self.n_restarts,
             self.max_iter,

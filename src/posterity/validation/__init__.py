@@ -5,6 +5,7 @@ functions here add *where* a value is invalid and how to fix it. Rows are counte
 """
 
 from posterity.validation.checks import (
+    check_choice,
     check_columns,
     check_coordinates,
     check_count,
@@ -32,6 +33,7 @@ __all__ = [
     "Checked",
     "check_X",
     "check_X_y",
+    "check_choice",
     "check_columns",
     "check_coordinates",
     "check_count",

@@ -198,6 +198,13 @@ def check_coordinates(estimator: BaseEstimator, X: ArrayLike, n_components: int)
     return points
 
 
+def check_choice(value: str, name: str, allowed: tuple[str, ...]) -> str:
+    """The word itself, if it is one of those allowed."""
+    if value not in allowed:
+        raise ValueError(f"{name}={value!r} must be one of {allowed}.")
+    return value
+
+
 def check_count(value: object, name: str, *, least: int = 1) -> int:
     """Check that a value is an integer of at least ``least``.
 
