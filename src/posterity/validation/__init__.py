@@ -25,9 +25,13 @@ from posterity.validation.consistency import (
     require_positive,
     require_within,
 )
-from posterity.validation.ranges import check_powers, check_spread
 from posterity.validation.refitting import protect_fits, restore_on_error
-from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
+from posterity.validation.refusals import (
+    check_powers,
+    check_spread,
+    refuse_collection,
+    refuse_collection_beside_rows,
+)
 
 __all__ = [
     "Checked",

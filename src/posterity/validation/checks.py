@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from posterity import callers
 from posterity.arrays import Array
-from posterity.validation import ranges, refusals
+from posterity.validation import refusals
 
 
 def check_X(
@@ -158,7 +158,7 @@ def check_targets(
         )
     if n_rows:
         with np.errstate(over="ignore"):
-            ranges.check_spread(np.atleast_1d(np.ptp(checked, axis=0)), "targets")
+            refusals.check_spread(np.atleast_1d(np.ptp(checked, axis=0)), "targets")
     return checked
 
 
@@ -303,7 +303,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> Array |
         raise ValueError(
             "sample_weight is zero in every row; at least one weight must be positive."
         )
-    ranges.check_total(weights)
+    refusals.check_total(weights)
     return weights
 
 
