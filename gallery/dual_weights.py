@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from posterity import DualLinearRegression, displays
+from posterity import DualLinearRegression, displays, priors
 
 OUT = Path(__file__).parent / "out"
 
@@ -29,7 +29,7 @@ def arrows(ax, steps, **look):
 with displays.style():
     figure, axes = plt.subplots(1, 2, figsize=(9, 4.8), sharex=True, sharey=True)
     for ax, n, name in zip(axes, (2, 8), ("Two", "Eight"), strict=True):
-        model = DualLinearRegression(prior="flat", fit_intercept=False, predictive="plug_in")
+        model = DualLinearRegression(prior=priors.Flat(), fit_intercept=False, predictive="plug_in")
         rows = X[:n]
         a = model.fit(rows, y[:n]).dual_coef_
         surface = displays.MeanSurfaceDisplay.from_estimator(model, X, y)

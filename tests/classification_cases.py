@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 import posterity
-from posterity import features, kernels, trees
+from posterity import features, kernels, priors, trees
 
 CASES = [
     posterity.LogisticRegression(),
@@ -14,7 +14,7 @@ CASES = [
     posterity.BayesianLogisticRegression(),
     posterity.BayesianLogisticRegression(prior_variance=2.0, averaging="approximate"),
     posterity.DualLogisticRegression(),
-    posterity.DualLogisticRegression(prior="flat"),
+    posterity.DualLogisticRegression(prior=priors.Flat()),
     posterity.DualLogisticRegression(kernels.RBF(2.0)),
     posterity.KernelLogisticRegression(max_iter=10, hyperparameters="maximise"),
     posterity.GaussianProcessClassifier(n_restarts=0, max_iter=10),
@@ -46,7 +46,7 @@ CASES = [
 ]
 FAST = [  # that have all checks of scikit-learn, instead of the first case of their class
     posterity.BayesianLogisticRegression(prior_variance=1.0, averaging="approximate"),
-    posterity.DualLogisticRegression(prior="flat", averaging="approximate"),
+    posterity.DualLogisticRegression(prior=priors.Flat(), averaging="approximate"),
     posterity.KernelLogisticRegression(kernels.RBF(2.0).fixed(), prior_variance=2.0),
     posterity.GaussianProcessClassifier((2.0 * kernels.RBF(2.0)).fixed(), "zero"),
 ]

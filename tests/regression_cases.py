@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 import posterity
-from posterity import features, kernels, likelihoods
+from posterity import features, kernels, likelihoods, priors
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ CASES = [
     posterity.BayesianLinearRegression(standardize=False, fit_intercept=False),
     posterity.BayesianLinearRegression(features=features.Polynomial(2)),
     posterity.DualLinearRegression(),
-    posterity.DualLinearRegression(prior="flat"),
+    posterity.DualLinearRegression(prior=priors.Flat()),
     posterity.DualLinearRegression(kernel=Bump(1.0)),
     posterity.KernelRidgeRegression(),
     posterity.KernelRidgeRegression(alpha=0.1),

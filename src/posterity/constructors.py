@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from dataclasses import field
 from typing import Any, TypeVar, dataclass_transform
 
@@ -11,6 +12,8 @@ __all__ = ["declare_parameters", "field"]
 
 Class = TypeVar("Class", bound=type)
 
+_ENTRIES = re.compile(r"^(?=\S)", re.M)
+_TITLE = r"^\S[^\n]*\n---"
 _MARKS = ("__dataclass_fields__", "__dataclass_params__", "__replace__")
 
 
@@ -20,6 +23,9 @@ def declare_parameters(cls: Class) -> Class:
 
     They are declared as in a dataclass, and are passed by keyword unless ``field(kw_only=False)``
     says otherwise. Attributes that only a fit sets are declared by ``field(init=False)``.
+
+    Its docstring says each parameter and attribute that a base documents, too, so that entries
+    stand once: own ones replace those of bases.
 
     The class does not stay a dataclass: of one, Dask compares and rebuilds only the fields, so that
     two fits with equal parameters would share their results, and persistence would save no fit.
@@ -53,4 +59,31 @@ def declare_parameters(cls: Class) -> Class:
     for mark in _MARKS:
         if mark in vars(cls):
             delattr(cls, mark)
+    if cls.__doc__:
+        _complete_docstring(cls)
     return cls
+
+
+def _complete_docstring(cls: Any) -> None:
+    """Document what the bases do: their parameters and attributes after the own ones."""
+    text, cls._documented = inspect.cleandoc(cls.__doc__), {}
+    for title in ("Parameters", "Attributes"):
+        section = re.search(rf"^{title}\n-+\n((?:.|\n)*?)(?={_TITLE}|\Z)", text, re.M)
+        entries = _split_entries(section[1]) if section else {}
+        for base in cls.__mro__[1:]:
+            known = vars(base).get("_documented", {}).get(title, {})
+            entries |= {name: known[name] for name in known if name not in entries}
+        cls._documented[title] = entries
+        if entries:
+            place = section or re.search(rf"^(?!Parameters\n){_TITLE[1:]}|\Z", text, re.M)
+            assert place is not None  # the end of the text is one
+            before, after = text[: place.start()], text[place.end() if section else place.start() :]
+            whole = "\n".join([title, "-" * len(title), *dict.fromkeys(entries.values())])
+            text = f"{before.rstrip()}\n\n{whole}\n\n{after}"
+    cls.__doc__ = text.rstrip() + "\n"
+
+
+def _split_entries(section: str) -> dict[str, str]:
+    """Return the entries of a section of numpydoc, by each name that their first lines have."""
+    entries = [entry.rstrip() for entry in _ENTRIES.split(section) if entry.strip()]
+    return {name: entry for entry in entries for name in entry.partition(" : ")[0].split(", ")}

@@ -14,7 +14,6 @@ from features import test_contract as of_features
 from kernels import test_contract as of_kernels
 from likelihoods import test_contract as of_likelihoods
 from models import test_regressors as of_regressors
-from priors import test_contract as of_priors
 from scipy import stats
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import has_fit_parameter
@@ -67,11 +66,6 @@ def test_a_distribution(contributing):
 def test_a_likelihood(extending):
     case = of_likelihoods.Case(extending.Probit(), np.array([0.0, 1.0, 1.0, 0.0]))
     check_like(of_likelihoods.TABLE["bernoulli"], case, of_likelihoods, 15)
-
-
-def test_a_prior(contributing):
-    row = (contributing.LogisticPrior(2.0), stats.logistic(0.0, 2.0))
-    check_like(of_priors.TABLE["laplace"], row, of_priors, 5)
 
 
 def test_a_feature_space(extending):

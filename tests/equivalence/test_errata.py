@@ -43,7 +43,7 @@ def test_the_predictive_mean_does_not_cancel_for_a_wide_prior():
 def test_the_dual_noise_variance_maximises_the_likelihood_with_log_of_the_variance():
     """[P8 8.44] has I log(sigma) / 2, whose maximum is at twice the variance."""
     X, y, _ = data()
-    model = DualLinearRegression(prior="flat", fit_intercept=False).fit(X, y)
+    model = DualLinearRegression(prior=priors.Flat(), fit_intercept=False).fit(X, y)
     rss, n = np.sum((y - model.predict(X)) ** 2), len(y)
     grid = np.linspace(0.2, 4.0, 100_001) * rss / n
     right = grid[np.argmax(-0.5 * n * np.log(grid) - rss / (2 * grid))]
@@ -56,7 +56,7 @@ def test_dual_least_squares_needs_the_pseudo_inverse():
     """[P8 8.45] inverts X X' (here N x N), which has rank D < N."""
     X, y, _ = data()
     assert np.linalg.matrix_rank(X @ X.T) == 3 < len(X)  # it has no inverse
-    model = DualLinearRegression(prior="flat", fit_intercept=False).fit(X, y)
+    model = DualLinearRegression(prior=priors.Flat(), fit_intercept=False).fit(X, y)
     np.testing.assert_allclose(model.coef_, X.T @ np.linalg.pinv(X @ X.T) @ y, rtol=1e-9)
 
 

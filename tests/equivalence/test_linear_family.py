@@ -17,6 +17,7 @@ from posterity import (
     RidgeRegression,
     designs,
     features,
+    priors,
 )
 
 
@@ -67,9 +68,9 @@ def test_primal_dual_and_woodbury_agree(n, m):
 def test_dual_least_squares_is_primal_least_squares(n, m, fit_intercept):
     X, y, X_star = data(n, m)
     primal = LinearRegression(fit_intercept=fit_intercept).fit(X, y)
-    dual = DualLinearRegression(prior="flat", fit_intercept=fit_intercept, standardize=False).fit(
-        X, y
-    )
+    dual = DualLinearRegression(
+        prior=priors.Flat(), fit_intercept=fit_intercept, standardize=False
+    ).fit(X, y)
     np.testing.assert_allclose(dual.coef_, primal.coef_, rtol=1e-8)
     np.testing.assert_allclose(dual.predict(X_star), primal.predict(X_star), rtol=1e-8)
     if n > m:

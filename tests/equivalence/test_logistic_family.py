@@ -18,6 +18,7 @@ from posterity import (
     RobustRegression,
     designs,
     likelihoods,
+    priors,
 )
 from posterity.inference.weights import space as weight_space
 
@@ -70,11 +71,11 @@ def test_softmax_of_two_classes_is_the_sigmoid_with_twice_the_variance(offset, g
     weight = rng.uniform(0.5, 2.0, 60)
     space = weight_space.WeightSpace.from_design(designs.Dense(X), weight, offset=offset)
     softmax = weight_space.learn_weights(
-        space, y, weight, likelihoods.Categorical(2), prior_variance=given
+        space, y, weight, likelihoods.Categorical(2), prior=priors.Normal(given)
     )
     twice = None if given is None else 2.0 * given
     sigmoid = weight_space.learn_weights(
-        space, y, weight, likelihoods.Bernoulli(), prior_variance=twice
+        space, y, weight, likelihoods.Bernoulli(), prior=priors.Normal(twice)
     )
     tol = 1e-9 if given else 1e-5
     assert softmax.log_evidence == pytest.approx(sigmoid.log_evidence, abs=tol)
@@ -99,7 +100,9 @@ def test_dual_maximum_likelihood_is_primal(n_classes, fit_intercept):
     y = np.digitize(noisy, [0.0, 1.5][: n_classes - 1])
     weight = rng.uniform(0.5, 2.0, 60)
     primal = LogisticRegression(fit_intercept=fit_intercept).fit(X, y, weight)
-    dual = DualLogisticRegression(prior="flat", fit_intercept=fit_intercept).fit(X, y, weight)
+    dual = DualLogisticRegression(prior=priors.Flat(), fit_intercept=fit_intercept).fit(
+        X, y, weight
+    )
     assert not dual.separable_
     np.testing.assert_allclose(dual.coef_, primal.coef_, atol=1e-7)
     np.testing.assert_allclose(dual.intercept_, primal.intercept_, atol=1e-7)
@@ -114,7 +117,7 @@ def test_dual_maximum_likelihood_is_primal_with_more_columns_than_rows():
     y = rng.integers(0, 2, (4, 5))
     y[:2] = [[0], [1]]
     rows, labels = np.vstack([X] * 4), y.reshape(-1)
-    models = LogisticRegression(), DualLogisticRegression(prior="flat")
+    models = LogisticRegression(), DualLogisticRegression(prior=priors.Flat())
     for model in models:
         p = model.fit(rows, labels).predict_proba(X)[:, 1]
         assert not model.separable_
@@ -126,7 +129,7 @@ def test_dual_maximum_likelihood_is_primal_with_more_columns_than_rows():
 def test_primal_and_dual_agree_on_what_is_separable(n, m):
     X, a, _, _ = data(n, m)
     for y in (a > 0.0, np.digitize(a, [-0.5, 0.5])):
-        for model in (LogisticRegression(), DualLogisticRegression(prior="flat")):
+        for model in (LogisticRegression(), DualLogisticRegression(prior=priors.Flat())):
             assert model.fit(X, y).separable_
             assert model.score(X, y) > 0.9
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from posterity import BayesianLinearRegression, DualLinearRegression, features, kernels
+from posterity import BayesianLinearRegression, DualLinearRegression, features, kernels, priors
 
 
 def data(n=30, seed=0):
@@ -36,7 +36,7 @@ def test_features_come_before_the_kernel():
     assert composed.coef_.shape == (2,)
 
 
-@pytest.mark.parametrize("prior", ["normal", "flat"])
+@pytest.mark.parametrize("prior", [priors.Normal(), priors.Flat()])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_a_linear_kernel_answers_as_a_kernel_of_its_values(prior, fit_intercept):
     rng = np.random.default_rng(2)
@@ -55,14 +55,14 @@ def test_a_new_fit_leaves_nothing_of_the_old_one():
     X, y = data()
     model = DualLinearRegression().fit(X, y)
     assert model.log_evidence_ < 0.0
-    model.set_params(prior="flat", kernel=bump).fit(X, y)
+    model.set_params(prior=priors.Flat(), kernel=bump).fit(X, y)
     for name in ("posterior_", "log_evidence_", "prior_variance_", "coef_"):
         assert name not in vars(model)
 
 
 def test_a_flat_prior_has_no_posterior_to_draw_from():
     X, y = data()
-    model = DualLinearRegression(prior="flat").fit(X, y)
+    model = DualLinearRegression(prior=priors.Flat()).fit(X, y)
     with pytest.raises(TypeError, match="no posterior"):
         model.sample_functions(X)
     with pytest.raises(TypeError, match="no posterior"):

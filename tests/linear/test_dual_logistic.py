@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.for_each import for_each
 
-from posterity import DualLogisticRegression, features, kernels
+from posterity import DualLogisticRegression, features, kernels, priors
 from posterity.linear import SeparationWarning
 
 
@@ -35,7 +35,7 @@ def test_the_dual_weights_give_the_latent_mean(n_classes, fit_intercept, weighte
 
 
 @each_count
-@for_each("prior", ["normal", "flat"])
+@for_each("prior", [priors.Normal(), priors.Flat()])
 def test_with_the_linear_kernel_there_are_weights_of_the_columns(n_classes, prior):
     X, y, queries = data(n_classes=n_classes)
     model = DualLogisticRegression(prior=prior).fit(X, y)
@@ -45,7 +45,7 @@ def test_with_the_linear_kernel_there_are_weights_of_the_columns(n_classes, prio
     assert not hasattr(DualLogisticRegression(kernels.RBF(1.0)).fit(X, y), "coef_")
 
 
-@for_each("prior", ["normal", "flat"])
+@for_each("prior", [priors.Normal(), priors.Flat()])
 def test_with_an_offset_the_origin_does_not_matter(prior):
     X, y, queries = data()
     plain = DualLogisticRegression(prior=prior).fit(X, y)
@@ -57,7 +57,7 @@ def test_with_an_offset_the_origin_does_not_matter(prior):
 def test_a_flat_prior_on_a_rich_kernel_is_separable_and_says_so():
     X, y, _ = data()
     with pytest.warns(SeparationWarning, match="can be separated"):
-        model = DualLogisticRegression(kernels.RBF(0.5), prior="flat").fit(X, y)
+        model = DualLogisticRegression(kernels.RBF(0.5), prior=priors.Flat()).fit(X, y)
     assert model.separable_
     assert np.all(np.isfinite(model.dual_coef_))
     assert np.mean(model.predict(X) == y) > 0.95
@@ -67,18 +67,20 @@ def test_another_fit_forgets_what_it_does_not_have():
     X, y, _ = data()
     model = DualLogisticRegression().fit(X, y)
     assert {"coef_", "log_evidence_", "prior_variance_"} <= vars(model).keys()
-    model.set_params(prior="flat").fit(X, y)
+    model.set_params(prior=priors.Flat()).fit(X, y)
     assert {"log_likelihood_", "separable_", "coef_"} <= vars(model).keys()
     assert "log_evidence_" not in vars(model)
-    model.set_params(prior="normal", kernel=kernels.RBF(1.0)).fit(X, y)
+    model.set_params(prior=priors.Normal(), kernel=kernels.RBF(1.0)).fit(X, y)
     assert "coef_" not in vars(model)
     assert "log_likelihood_" not in vars(model)
 
 
 def test_choices_are_checked():
     X, y, _ = data()
-    with pytest.raises(ValueError, match="prior='laplace' must be one of"):
+    with pytest.raises(ValueError, match=r"prior='laplace' must be priors.Normal\(\)"):
         DualLogisticRegression(prior="laplace").fit(X, y)
+    with pytest.raises(ValueError, match="give prior one number"):
+        DualLogisticRegression(prior=priors.Normal([1.0, 2.0])).fit(X, y)
 
 
 def test_the_kernel_acts_on_units_where_they_have_ended():

@@ -15,7 +15,6 @@ from posterity import (
     distributions,
     features,
     optimize,
-    priors,
 )
 
 
@@ -67,11 +66,11 @@ def test_the_lasso_is_the_mode_under_a_laplace_prior():
     X, y = data()
     noise_variance, scale = 1.7, 0.4
     model = LqRegression(2.0 * noise_variance / scale, standardize=False).fit(X, y)
-    prior = priors.Laplace(scale)
+    prior = stats.laplace(scale=scale)
 
     def log_posterior(w, b):
         likelihood = stats.norm.logpdf(y, X @ w + b, np.sqrt(noise_variance)).sum()
-        return likelihood + prior.log_prob(w).sum()
+        return likelihood + prior.logpdf(w).sum()
 
     best = log_posterior(model.coef_, model.intercept_)
     rng = np.random.default_rng(1)

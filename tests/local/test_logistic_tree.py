@@ -10,8 +10,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import distributions, features
-from posterity.local.logistic_tree import LogisticTreeClassifier
-from posterity.local.mixture_of_experts import MixtureOfExpertsClassifier
+from posterity.local import LogisticTreeClassifier, MixtureOfExpertsClassifier
 
 
 def xor(n=150, seed=0):

@@ -8,7 +8,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import LogisticRegression, features
-from posterity.local.stagewise_classifier import StagewiseClassifier
+from posterity.local.stagewise_estimators import StagewiseClassifier
 
 CASES = [
     StagewiseClassifier(2, n_restarts=0, random_state=0),

@@ -8,7 +8,7 @@ from support.estimator_checks import checks_of_settings
 from support.for_each import for_each
 
 from posterity import distributions, likelihoods
-from posterity.local.stagewise_regressor import StagewiseRegressor
+from posterity.local.stagewise_estimators import StagewiseRegressor
 
 CASES = [
     StagewiseRegressor(2, n_restarts=0, validation_fraction=0.25, random_state=0),

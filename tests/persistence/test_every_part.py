@@ -67,7 +67,6 @@ PARTS = [
     likelihoods.Categorical(3),
     priors.Flat(),
     priors.Normal(2.0),
-    priors.Laplace(0.5),
     priors.Sparse(1.0),
     trees.Columns().adapt_to(X),
     trees.Differences().adapt_to(X),

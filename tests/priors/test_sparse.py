@@ -49,22 +49,10 @@ def test_few_degrees_of_freedom_tend_to_the_limit():
     w, nu = np.array([0.3, 1.0, 20.0]), 1e-7
     near, limit = priors.Sparse(nu), priors.Sparse()
     np.testing.assert_allclose(np.diff(near.log_prob(w)), np.diff(limit.log_prob(w)), rtol=1e-5)
-    np.testing.assert_allclose(near.d1(w), limit.d1(w), rtol=1e-5)
-    np.testing.assert_allclose(near.d2(w), limit.d2(w), rtol=1e-5)
 
 
 def test_the_spike_at_zero():
-    prior = priors.Sparse()
-    assert prior.log_prob(0.0) == np.inf
-    assert prior.d1(0.0) == 0.0
-    assert prior.d2(0.0) == 0.0
-
-
-@for_each("nu", [0.0, 3.0])
-def test_derivatives_far_out_do_not_overflow(nu):
-    w, prior = np.array([-1e200, 1e200]), priors.Sparse(nu)
-    np.testing.assert_allclose(prior.d1(w), (nu + 1.0) * np.array([1e-200, -1e-200]), rtol=1e-12)
-    np.testing.assert_array_equal(prior.d2(w), 0.0)
+    assert priors.Sparse().log_prob(0.0) == np.inf
 
 
 @for_each("nu", [0.0, 0.7])

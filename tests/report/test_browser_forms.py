@@ -9,7 +9,18 @@ import polars as pl
 import pytest
 from report import panel_cases
 
-from posterity import features, kernels, likelihoods, linear, local, process, sparse, tables, trees
+from posterity import (
+    features,
+    kernels,
+    likelihoods,
+    linear,
+    local,
+    priors,
+    process,
+    sparse,
+    tables,
+    trees,
+)
 from posterity.process.latent import condensed
 from posterity.report import what_if
 
@@ -41,7 +52,7 @@ REGRESSORS = {
         2, units="radial", n_restarts=0, likelihood=likelihoods.StudentT(), random_state=0
     ),
     "dual": linear.DualLinearRegression(kernels.RBF(3.0)),
-    "dual, flat": linear.DualLinearRegression(prior="flat"),
+    "dual, flat": linear.DualLinearRegression(prior=priors.Flat()),
     "lq": linear.LqRegression(loss_power=1.5),
     "robust": linear.RobustRegression(degrees_of_freedom=4.0),
     "gamma": linear.GammaRegression(),

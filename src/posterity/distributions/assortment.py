@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
 from posterity.distributions import base
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -9,7 +9,7 @@ from scipy.special import betainc, betaincc, betainccinv, betaincinv, betaln, di
 
 from posterity.arrays import Array
 from posterity.distributions import base, parameters, special
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous
 
 _TINY = float(np.finfo(np.float64).tiny)
 _LARGEST = 1.0 - float(np.finfo(np.float64).epsneg)

@@ -10,7 +10,7 @@ from scipy.special import gammainccinv, gammaincinv, ndtri
 
 from posterity import quadrature
 from posterity.arrays import Array
-from posterity.distributions.univariate import Univariate
+from posterity.distributions.base import Univariate
 
 _SUMMED = 200  # counts from here on are so dense that their sum is an integral
 _LEVELS = np.array([1e-16, 1e-12, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4])

@@ -9,7 +9,7 @@ from scipy.special import digamma, gammainccinv, gammaln
 
 from posterity.arrays import Array
 from posterity.distributions import base, parameters, special
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous
 
 _LARGE = 1e3
 _HALF_LOG_PI = 0.5 * float(np.log(np.pi))

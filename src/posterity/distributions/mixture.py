@@ -14,7 +14,7 @@ from posterity import quadrature
 from posterity.arrays import Array
 from posterity.distributions import base, inversion, normal, normal_quantiles, parameters
 from posterity.distributions.assortment import Assortment
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous
 
 _EPS = float(np.finfo(np.float64).eps)
 _MANY = 50_000  # components in all: of fewer, quantiles do not wait for a compiler

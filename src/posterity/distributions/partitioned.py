@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from posterity.distributions import base, dask_rows, joining, parameters
-from posterity.distributions.averaged_categorical import AveragedCategorical
-from posterity.distributions.base import Distribution
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous, Discrete, Distribution, Univariate
+from posterity.distributions.categorical import AveragedCategorical
 from posterity.distributions.counts import CountDistribution
-from posterity.distributions.discrete import Discrete
 from posterity.distributions.mixture import Mixture
-from posterity.distributions.univariate import Univariate
 
 
 def _delegate(method: Callable[..., Any], dtype: DTypeLike = np.float64) -> Callable[..., Any]:

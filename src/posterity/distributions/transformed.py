@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity.arrays import Array
-from posterity.distributions.continuous import Continuous
+from posterity.distributions.base import Continuous
 
 _Function: TypeAlias = Callable[[Array], Array]
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)  # of a central difference

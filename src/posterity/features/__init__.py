@@ -5,14 +5,12 @@ Each is a scikit-learn transformer. None adds a constant column: estimators have
 of the columns.
 """
 
-from posterity.features.arctan import Arctan
-from posterity.features.base import Features
-from posterity.features.heaviside import Heaviside
-from posterity.features.identity import Identity
+from posterity.features.base import Features, Identity
 from posterity.features.kernel_columns import KernelColumns
 from posterity.features.learned import LearnedArctan, LearnedFeatures, LearnedRadial
 from posterity.features.polynomial import Polynomial
 from posterity.features.radial import Radial
+from posterity.features.steps import Arctan, Heaviside
 
 __all__ = [
     "Arctan",

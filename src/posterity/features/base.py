@@ -1,4 +1,4 @@
-"""The base class of feature spaces."""
+"""The base class of feature spaces, and the space of the columns as they are."""
 
 import abc
 from typing import Any, Self
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import validation
 from posterity.arrays import Array
+from posterity.page_forms import Form
 
 
 class Features(TransformerMixin, BaseEstimator, abc.ABC):
@@ -102,3 +103,28 @@ def check_per_column(value: ArrayLike, name: str, n_columns: int) -> Array:
             f"{name} has shape {np.shape(value)}; pass one number, or {n_columns}, one per column."
         )
     return np.array([validation.check_positive(v, name) for v in np.asarray(value)])
+
+
+class Identity(Features):
+    """z = x: one feature a column, unchanged.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> features.Identity().fit_transform([[1, 2], [3, 4]])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        """Do nothing: there is nothing to learn."""
+
+    def _columns(self, X: Array) -> Array:
+        return X
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        return inputs
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        return {"kind": "identity"}

@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, log_ndtr, logit, ndtri
 
 from posterity import distributions
 from posterity.arrays import Array
-from posterity.distributions.discrete import lookup
+from posterity.distributions.base import lookup
 from posterity.likelihoods import sigmoid_mean
 from posterity.likelihoods.base import Averaged
 

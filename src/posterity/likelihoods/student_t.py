@@ -13,7 +13,7 @@ from scipy.special import logsumexp, polygamma
 from posterity import distributions, validation
 from posterity.arrays import Array
 from posterity.distributions import special
-from posterity.distributions.student_t_plus_normal import precision_nodes
+from posterity.distributions.student_t import precision_nodes
 from posterity.likelihoods import spread
 from posterity.likelihoods.base import Likelihood
 from posterity.page_forms import Form

@@ -3,11 +3,13 @@ from posterity.linear.classifiers import (
     LogisticRegression,
     SeparationWarning,
 )
-from posterity.linear.dual import DualLinearRegression, DualLogisticRegression
-from posterity.linear.dual_model import DualModel
-from posterity.linear.generalized import GeneralizedLinearRegression
+from posterity.linear.dual import DualLinearRegression, DualLogisticRegression, DualModel
+from posterity.linear.generalized import (
+    GammaRegression,
+    GeneralizedLinearRegression,
+    RobustRegression,
+)
 from posterity.linear.lq import LqRegression
-from posterity.linear.presets import GammaRegression, RobustRegression
 from posterity.linear.regressors import BayesianLinearRegression, LinearRegression, RidgeRegression
 from posterity.linear.weighted_model import WeightedModel
 

@@ -1,16 +1,30 @@
-"""Bernoulli or categorical likelihood x normal or no prior x any features."""
+"""Classifiers that are linear in features: under a prior, and by maximum likelihood."""
 
 from __future__ import annotations
 
-from typing import Any
+import abc
+import functools
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, callers, designs, features
+from posterity import (
+    arrays,
+    callers,
+    designs,
+    distributions,
+    features,
+    likelihoods,
+    models,
+    page_forms,
+    validation,
+)
 from posterity.arrays import Array
-from posterity.constructors import declare_parameters
+from posterity.constructors import declare_parameters, field
+from posterity.inference.posterior import LatentMarginals, WeightedPosterior
 from posterity.inference.weights import (
     LaplaceFit,
     LatentPosterior,
@@ -18,30 +32,167 @@ from posterity.inference.weights import (
     Weights,
     WeightSpace,
     maximise_likelihood,
+    refuse_free_weights,
 )
-from posterity.linear.weight_classifier import StreamedClassifier, check_choice
-from posterity.models import Member, ModelCard
+from posterity.linear.weighted_model import LatentModel, WeightedModel
+from posterity.models import Member, ModelCard, classes
+from posterity.models.classifier import (
+    CLASS_DISTRIBUTION,
+    LATENT_VALUES,
+    Classifier,
+    encode_classes,
+)
+from posterity.page_forms import Form
 
 
 @declare_parameters
-class BayesianLogisticRegression(StreamedClassifier):
-    """Logistic regression with a normal prior; probabilities averaged over the posterior.
+class WeightClassifier(WeightedModel, Classifier):
+    """A classifier whose latent values are linear in features of the inputs.
 
-    The posterior of the weights is approximated by a normal, and the prior variance is that of the
-    largest evidence. Far from the rows probabilities fall back towards one half, as
-    those of one set of weights do not.
+    A subclass writes ``_conclude``, which turns columns and classes into fitted attributes.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        The classes, sorted.
+    coef_ : array of shape (1, M) or (C, M)
+        Weights in the units of the features, under a prior their posterior mean: of the second
+        class of two, or of each of several, which then sum to zero.
+    intercept_ : array of shape (1,) or (C,)
+        Intercepts, under a prior their posterior mean.
+    """
+
+    averaging = "exact"  # of classifiers without this parameter
+
+    intercept_: Array = field(init=False)
+    posterior_: LatentPosterior | None = field(init=False)
+
+    @abc.abstractmethod
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
+        """Set the fitted attributes, from classes (N,) by number, or Tallied."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        return self._fit_rows(X, y, sample_weight)
+
+    def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        rows = validation.check_X(self, X, reset=True)
+        validation.check_powers(rows, X)
+        weights = validation.check_repetitions(sample_weight, len(rows))
+        codes = self._learn_classes(y, len(rows), weights)
+        columns = self._learn_columns(rows, codes, weights, self._likelihood(), is_class=True)
+        self._conclude(designs.Dense(columns), codes, weights)
+        return self
+
+    @models.answer_lazily(CLASS_DISTRIBUTION)
+    def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
+        """The distribution of the class at each row of X, by its place in ``classes_``."""
+        return self._answer_queries(self._predict_from_columns, X)
+
+    @models.answer_lazily(LATENT_VALUES)
+    def predict_latent(self, X: ArrayLike) -> distributions.Normal:
+        """The latent value at each row: of the second class, (n,), or of each of C, (n, C)."""
+        return self._answer_queries(lambda Z: classes.latent_normal(self._latent(Z)), X)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        space, coef = self._page_columns(), self._page_coef()
+        if self.posterior_ is None:
+            latent = page_forms.form_weights(coef, self.intercept_)
+            return page_forms.form_linear(space, latent, classes.POINT_FORM)
+        posterior = page_forms.find_form(self.posterior_)
+        latent = page_forms.form_weights(coef, self.intercept_, posterior)
+        return page_forms.form_linear(space, latent, classes.form_classes(self))
+
+    def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
+        return classes.predict_classes(self._likelihood(), self._latent(Z))
+
+    def _latent(self, Z: Array) -> LatentMarginals:
+        """Return the distributions of the C latent values; C = 1 for two classes."""
+        if self.posterior_ is None:
+            mean = self._mean_at(Z)
+            return LatentMarginals(mean, np.zeros_like(mean))
+        return self.posterior_.latent(Z)
+
+    def _weight_posterior(self) -> WeightedPosterior:
+        if self.posterior_ is None:
+            raise TypeError(
+                f"This {type(self).__name__} has no posterior of its weights, only their best "
+                "values; use BayesianLogisticRegression."
+            )
+        return self.posterior_
+
+    def _output_names(self) -> list[Any]:
+        """Return the class of each latent value: the second one where there are two classes."""
+        names: list[Any] = self.classes_.tolist()
+        return names[1:] if len(names) == 2 else names
+
+    def _mean_at(self, Z: Array) -> Array:
+        return Z @ self.coef_.T + self.intercept_
+
+    def _likelihood(self) -> likelihoods.Bernoulli | likelihoods.Categorical:
+        """Return the likelihood for the number of classes that were fitted."""
+        return classes.likelihood_of_classes(len(self.classes_), self.averaging)
+
+    def _publish(self, coef: Array, intercept: Array) -> None:
+        """Weights (M, C) and intercepts (C,), in the shapes scikit-learn uses."""
+        self.coef_ = np.ascontiguousarray(coef.T)
+        self.intercept_ = np.asarray(intercept) if self.fit_intercept else np.zeros(coef.shape[1])
+
+
+class StreamedClassifier(WeightClassifier):
+    """One whose columns do not depend on the rows, so that these can be read block by block."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D), :class:`posterity.designs.Chunks`, or Dask's
+            Inputs; chunks bring their own targets and weights and never sit in memory at once.
+            Rows of a Dask array or data frame stay on the workers, with those of y and weights.
+        y : array-like of shape (N,)
+            Classes: numbers or names.
+        sample_weight : array-like of shape (N,), optional
+            How often each row counts: an integer weight equals repeating the row.
+        """
+        source = models.find_streamed_source(X, y, sample_weight)
+        if source is None:
+            return self._fit_rows(X, y, sample_weight)
+        if isinstance(source, designs.Partitions):
+            rows = self._on_workers(source)
+            codes = rows.y
+        else:
+            rows = models.StreamedRows.from_source(self, source)
+            codes = self._learn_classes(rows.y, len(rows.y), rows.weights)
+        self._conclude(rows.design, codes, rows.weights)
+        return self
+
+    def _on_workers(self, partitions: designs.Partitions) -> models.StreamedRows:
+        """Classes are counted where the rows are, and numbered there at every pass."""
+        values, counts = partitions.count_targets()
+        self._set_classes(values)
+        encoded = partitions.encode_targets(functools.partial(encode_classes, values))
+        codes = np.arange(len(values), dtype=np.float64)
+        return models.StreamedRows.from_partitions(self, encoded, codes, counts)
+
+
+@declare_parameters
+class BayesianClassifier(LatentModel, WeightClassifier):
+    """A classifier whose weights have a prior, and a normal posterior.
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in. None: the columns as they are.
-    prior_variance : float, optional
-        Variance of each weight. None: learned by the evidence.
-    fit_intercept : bool, default=True
-        Add an intercept to each latent value, with a prior worth one row.
-    standardize : bool, default=True
-        Let the prior act on the weights of columns scaled to unit variance, so that units do not
-        matter. False: on the weights as they are, as in the textbook.
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the normal latent value: by quadrature, by the closed
         form that is off by up to 0.02 (0.08 for more than two classes), or not at all, as if the
@@ -51,30 +202,39 @@ class BayesianLogisticRegression(StreamedClassifier):
         variance by Laplace and ends with the normal nearest to the posterior, which is much closer
         where classes hardly overlap; where rows are many for each weight, or nothing is averaged,
         with Laplace's all the same.
-    hyperparameters : {"average", "maximise"}, default="average"
-        What to do about a prior variance that is learned: average predictions over the values that
-        the rows leave plausible, under a weak prior, or take that of the largest evidence, which is
-        too sure where rows are few. It is averaged up to 30 rows for each weight, and 400 in all.
 
     Attributes
     ----------
-    classes_ : array of shape (C,)
-        The classes, sorted.
-    coef_ : array of shape (1, M) or (C, M)
-        Posterior mean of the weights in the units of the features: of the second class of two, or
-        of each of several, which then sum to zero.
-    intercept_ : array of shape (1,) or (C,)
-        Posterior mean of the intercepts.
-    prior_variance_ : float
-        As learned, or as given. Of each class, where there are several.
     log_evidence_ : float
         Log marginal likelihood of all rows, constants included, to Laplace's approximation.
     posterior_ : LatentPosterior
         The posterior, as prediction uses it.
-    features_ : transformer or None
-        The fitted features.
     n_iter_, stop_reason_, at_bounds_
         Of the search for the prior variance; which parameters ended at a bound.
+    """
+
+    averaging: str = "exact"
+    inference: str = "auto"
+
+    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
+        learned = self._learn(
+            design,
+            codes,
+            weights,
+            self._likelihood(),
+            nearest=classes.wants_nearest(self.inference, self.averaging),
+            average=self.averaging != "none",
+        )
+        self._publish(learned.coef, learned.intercept)
+
+
+@declare_parameters
+class BayesianLogisticRegression(BayesianClassifier, StreamedClassifier):
+    """Logistic regression with a normal prior; probabilities averaged over the posterior.
+
+    The posterior of the weights is approximated by a normal, and the prior variance is that of the
+    largest evidence. Far from the rows probabilities fall back towards one half, as
+    those of one set of weights do not.
 
     Examples
     --------
@@ -86,12 +246,6 @@ class BayesianLogisticRegression(StreamedClassifier):
     array([[0.26, 0.74],
            [0.74, 0.26]])
     """
-
-    prior_variance: float | None = None
-    standardize: bool = True
-    averaging: str = "exact"
-    inference: str = "auto"
-    hyperparameters: str = "average"
 
     card = ModelCard(
         likelihood="Bernoulli, categorical",
@@ -129,12 +283,6 @@ class BayesianLogisticRegression(StreamedClassifier):
         ),
     )
 
-    def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        space = WeightSpace.from_design(
-            design, weights, offset=self.fit_intercept, standardize=self.standardize
-        )
-        self._learn(space, codes, weights, self.prior_variance, self.inference)
-
     def sample_weights(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
         """Draws from the posterior of the weights and of the intercepts, in the units of the data.
 
@@ -151,13 +299,9 @@ class BayesianLogisticRegression(StreamedClassifier):
 
 PREDICTIVES = ("plug_in", "averaged")
 _SEPARABLE = (
-    "The classes can be separated: some weights predict (some) rows without an error, and larger "
-    "ones with ever more certainty, so that maximum likelihood has no end. The weights returned "
-    "are those of a prior worth one row. Use BayesianLogisticRegression, or more rows."
-)
-_DEPENDENT = (
-    "The features are linearly dependent, so that the likelihood leaves some weights entirely "
-    "free; use predictive='plug_in', or BayesianLogisticRegression."
+    "The classes can be separated: some weights predict (some) rows without an error, larger ones "
+    "with ever more certainty: maximum likelihood has no end. The weights returned are those of a "
+    "prior worth one row. Use BayesianLogisticRegression, or more rows."
 )
 
 
@@ -177,8 +321,6 @@ class LogisticRegression(StreamedClassifier):
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in. None: the columns as they are.
     fit_intercept : bool, default=True
         Add an intercept to each latent value.
     predictive : {"plug_in", "averaged"}, default="plug_in"
@@ -189,19 +331,10 @@ class LogisticRegression(StreamedClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (C,)
-        The classes, sorted.
-    coef_ : array of shape (1, M) or (C, M)
-        Weights in the units of the features: of the second class of two, or of each, which then
-        sum to zero.
-    intercept_ : array of shape (1,) or (C,)
-        Intercepts.
     log_likelihood_ : float
         Of all rows.
     separable_ : bool
         Whether some weights tell (some) rows apart without an error, ever better as they grow.
-    features_ : transformer or None
-        The fitted features.
     n_iter_ : int
         Steps taken.
     stop_reason_ : str
@@ -235,24 +368,20 @@ class LogisticRegression(StreamedClassifier):
     )
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
-        averaged = check_choice(self.predictive, "predictive", PREDICTIVES) == "averaged"
+        averaged = validation.check_choice(self.predictive, "predictive", PREDICTIVES) == "averaged"
         space = WeightSpace.from_design(design, weights, offset=self.fit_intercept)
-        problem, found = maximise_likelihood(
-            space,
-            codes,
-            weights,
-            self._likelihood(),
-            exactly=averaged,
-            max_iter=self.max_iter,
-        )
-        report_convergence(self, found)
-        self._publish(*space.restore_units(found.W, problem.targets))
-        self.log_likelihood_ = found.value + problem.quadratic(found.W)
-        self.posterior_ = _posterior(space, problem, found) if averaged else None
+        given = space, codes, weights, self._likelihood()
+        best = maximise_likelihood(*given, exactly=averaged, max_iter=self.max_iter)
+        adopt_best_weights(self, space, *best)
+        self.posterior_ = _posterior(space, *best) if averaged else None
 
 
-def report_convergence(model: Any, found: Weights) -> None:
-    """Say on the model how the search ended, and warn where that is not at a maximum."""
+def adopt_best_weights(
+    model: Any, space: WeightSpace, problem: WeightProblem, found: Weights
+) -> None:
+    """Set the weights of the largest likelihood, and warn where the search found no maximum."""
+    model._publish(*space.restore_units(found.W, problem.targets))
+    model.log_likelihood_ = found.value + problem.quadratic(found.W)
     model.separable_ = found.separable
     model.n_iter_ = max(1, found.n_iter)
     model.stop_reason_ = found.stop_reason
@@ -263,14 +392,10 @@ def report_convergence(model: Any, found: Weights) -> None:
         callers.warn_caller(message, ConvergenceWarning)
 
 
-def _posterior(
-    space: WeightSpace,
-    problem: WeightProblem,
-    found: Weights,
-) -> LatentPosterior:
-    """The normal that the likelihood alone leaves of the weights."""
-    if problem.prior.is_flat and (found.dependent or space.V is not None):
-        raise ValueError(_DEPENDENT)
+def _posterior(space: WeightSpace, problem: WeightProblem, found: Weights) -> LatentPosterior:
+    """Return the normal that the likelihood alone leaves of the weights."""
+    if problem.prior.is_flat:
+        refuse_free_weights(space, found)
     fit = LaplaceFit.from_problem(problem, found.W)
     variance = np.inf if problem.prior.is_flat else float(1.0 / np.max(problem.prior.precision))
     return LatentPosterior(space, fit, variance)

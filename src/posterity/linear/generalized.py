@@ -1,35 +1,49 @@
-"""Any likelihood x normal prior x any features x Laplace or the nearest normal."""
+"""Any likelihood x normal or flat prior x any features x Laplace or the nearest normal."""
 
 from __future__ import annotations
 
 import abc
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from posterity import designs, distributions, likelihoods, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
-from posterity.inference.averaging import can_average, check_hyperparameters
+from posterity.inference.averaging import can_average
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
-from posterity.inference.weights import LatentPosterior, WeightSpace, count_targets, learn_weights
-from posterity.linear.weighted_model import WeightedModel, record_learned
-from posterity.models import Member, ModelCard
+from posterity.inference.weights import LatentPosterior, count_targets
+from posterity.likelihoods import student_t
+from posterity.linear.weighted_model import LatentModel
+from posterity.models import Member, ModelCard, classes
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
 
 
 @declare_parameters
-class LikelihoodRegressor(WeightedModel, ExposedRegressor):
-    """A regressor whose latent value is linear in features, and has a normal prior.
+class LikelihoodRegressor(LatentModel, ExposedRegressor):
+    """A regressor whose latent value is linear in features.
 
     A subclass says which likelihood it has.
-    """
 
-    prior_variance: float | None = None
-    standardize: bool = True
-    hyperparameters: str = "average"
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights of the latent value, in the units of the features.
+    intercept_ : float
+        Posterior mean of the intercept.
+    likelihood_ : Likelihood
+        With every parameter set or learned.
+    likelihoods_ : tuple of (Likelihood, float)
+        Those over which predictions are averaged, with weights; empty where they are not.
+    log_evidence_ : float
+        Log marginal likelihood of all targets, constants included, to Laplace's approximation,
+        whatever ``inference`` is.
+    posterior_ : LatentPosterior
+        The posterior, as prediction uses it.
+    n_iter_, stop_reason_, at_bounds_
+        Of the search for the parameters; which parameters ended at a bound.
+    """
 
     inference = "auto"  # of regressors without this parameter
     # Averaged over, by weight.
@@ -79,18 +93,14 @@ class LikelihoodRegressor(WeightedModel, ExposedRegressor):
     def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
         likelihood = self._likelihood()
         likelihood.check(count_targets(y, weights)[0])
-        learned = learn_weights(
-            WeightSpace.from_design(
-                design, weights, offset=self.fit_intercept, standardize=self.standardize
-            ),
+        learned = self._learn(
+            design,
             y,
             weights,
             likelihood,
-            prior_variance=models.check_variance(self.prior_variance, "prior_variance"),
             nearest=self._wants_nearest(likelihood),
-            average=check_hyperparameters(self.hyperparameters) and can_average(likelihood),
+            average=can_average(likelihood),
         )
-        record_learned(self, learned)
         self.likelihood_, self.likelihoods_ = learned.likelihood, learned.likelihoods
         self.coef_ = learned.coef[:, 0]
         self.intercept_ = float(learned.intercept[0]) if self.fit_intercept else 0.0
@@ -98,9 +108,8 @@ class LikelihoodRegressor(WeightedModel, ExposedRegressor):
 
     def _wants_nearest(self, likelihood: likelihoods.Likelihood) -> bool:
         """Whether the posterior is to be the nearest normal; refuses what is not a choice."""
-        if self.inference not in ("auto", "laplace"):
-            raise ValueError(f"inference={self.inference!r} must be 'auto' or 'laplace'.")
-        return self.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
+        chosen = validation.check_choice(self.inference, "inference", classes.INFERENCES)
+        return chosen == "auto" and isinstance(likelihood, likelihoods.Averaged)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(
@@ -127,8 +136,7 @@ class LikelihoodRegressor(WeightedModel, ExposedRegressor):
     @models.answer_lazily(DISTRIBUTION)
     def predict_latent(self, X: ArrayLike) -> distributions.Normal:
         """The latent value at each row of X."""
-        f = self._latent(X)
-        return distributions.Normal(f.mean[:, 0], np.sqrt(f.variance[:, 0]))
+        return classes.latent_normal(self._latent(X))
 
     def page_form(self) -> Form:
         """Return the form from which a page computes the prediction."""
@@ -147,10 +155,7 @@ class LikelihoodRegressor(WeightedModel, ExposedRegressor):
         return range(1)
 
     def _latent(self, X: ArrayLike) -> LatentMarginals:
-        check_is_fitted(self)
-        return self.posterior_.latent(
-            self._transform_features(validation.check_X(self, X, reset=False))
-        )
+        return self.posterior_.latent(self._queries(X))
 
 
 @declare_parameters
@@ -167,46 +172,11 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
         that are None are learned by the evidence.
     features : transformer, optional
         What the latent value is linear in. None: the columns as they are.
-    prior_variance : float, optional
-        Variance of each weight. None: learned by the evidence.
-    fit_intercept : bool, default=True
-        Add an intercept, with a prior worth one row.
-    standardize : bool, default=True
-        Let the prior act on the weights of columns scaled to unit variance, so that units do not
-        matter. False: on the weights as they are.
     inference : {"auto", "laplace"}, default="auto"
         Laplace's approximation, the normal at the mode of the weights. "auto" learns the parameters
         by Laplace and ends, for counts and positive amounts, with the normal nearest to the
         posterior, under which expected counts add up to those observed. Other likelihoods, and
         rows that are many for each weight, end with Laplace's all the same.
-    hyperparameters : {"average", "maximise"}, default="average"
-        What to do about the prior variance, and parameters of the likelihood, that are learned:
-        average predictions over the values that the rows leave plausible, under weak priors, or
-        take those of the largest evidence, which is too sure where rows are few. They are averaged
-        up to 30 rows for each weight, and 400 in all.
-
-    Attributes
-    ----------
-    coef_ : array of shape (M,)
-        Posterior mean of the weights of the latent value, in the units of the features.
-    intercept_ : float
-        Posterior mean of the intercept.
-    likelihood_ : Likelihood
-        With every parameter set or learned.
-    likelihoods_ : tuple of (Likelihood, float)
-        Those over which predictions are averaged, with weights; empty where they are not.
-    prior_variance_ : float
-        As learned, or as given.
-    log_evidence_ : float
-        Log marginal likelihood of all targets, constants included, to Laplace's approximation,
-        whatever ``inference`` is.
-    posterior_ : LatentPosterior
-        The posterior, as prediction uses it.
-    features_ : transformer or None
-        The fitted features.
-    n_iter_, stop_reason_, at_bounds_
-        Of the search for the parameters; which parameters ended at a bound.
-
     Examples
     --------
     >>> import numpy as np
@@ -260,3 +230,128 @@ class GeneralizedLinearRegression(LikelihoodRegressor):
             f"likelihood={self.likelihood!r} must be a likelihood of one latent value, such as "
             "posterity.likelihoods.Poisson()."
         )
+
+
+@declare_parameters
+class GammaRegression(LikelihoodRegressor):
+    """Regression for positive targets whose scatter is in proportion to their mean.
+
+    The target is gamma-distributed, and the log of its mean is linear in the features, so that
+    effects multiply: prices, durations, amounts of rain.  [P8 Prob 8.1]
+
+    Parameters
+    ----------
+    shape : float, optional
+        Of the gamma distribution: one over the squared relative deviation. None: learned by the
+        evidence.
+    inference : {"auto", "laplace"}, default="auto"
+        As in :class:`GeneralizedLinearRegression`.
+
+    Attributes
+    ----------
+    coef_ : array of shape (M,)
+        Posterior mean of the weights of the log of the mean.
+    shape_ : float
+        As learned, or as given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import GammaRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0.0, 2.0, size=(400, 1))
+    >>> y = rng.gamma(shape=5.0, scale=np.exp(1.0 + 2.0 * X[:, 0]) / 5.0)
+    >>> model = GammaRegression().fit(X, y)
+    >>> model.coef_.round(1), round(model.shape_)
+    (array([2.]), 5)
+    """
+
+    shape: float | None = None
+    inference: str = "auto"
+
+    card = ModelCard(
+        likelihood="gamma: positive amounts",
+        prior="normal",
+        feature_space="explicit",
+        inference="variational or Laplace, by evidence",
+        advice="positive amounts whose scatter grows with their size",
+        page="likelihoods",
+        candidates=(Member("gamma", 120, "N D^2 an iteration", target="positive", usual_rows=1e5),),
+    )
+
+    def _likelihood(self) -> likelihoods.Gamma:
+        return likelihoods.Gamma(self.shape)
+
+    @property
+    def shape_(self) -> float:
+        """Shape of the gamma distribution, as learned or as given."""
+        return float(self.likelihood_.shape)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        return tags
+
+
+@declare_parameters
+class RobustRegression(LikelihoodRegressor):
+    """Linear regression whose noise has heavy tails, so that outliers lose their influence.
+
+    The noise is Student's t; its degrees of freedom say how many outliers there are, and are
+    learned by the evidence along with its scale and the prior variance of the weights. A target far
+    from all others is taken for an outlier, not for news about the weights.  [P8 Prob 8.2]
+
+    Parameters
+    ----------
+    degrees_of_freedom : float, optional
+        Of the noise; the fewer, the heavier its tails. With two or fewer the standard deviation of
+        a prediction is infinite. None: learned by the evidence.
+    min_degrees_of_freedom : float, default=2.34
+        The fewest that are learned. With 2.34 or more the standard deviation of the noise is no
+        larger than half of its central 90 % interval. Fewer describe extreme outliers better.
+    scale : float, optional
+        Of the noise. None: learned by the evidence.
+    Attributes
+    ----------
+    degrees_of_freedom_, scale_ : float
+        Of the noise, as learned or as given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RobustRegression
+    >>> X = np.linspace(0.0, 1.0, 40)[:, None]
+    >>> y = 2.0 * X[:, 0] + 0.05 * np.random.default_rng(0).normal(size=40)
+    >>> y[[3, 30]] = 50.0
+    >>> RobustRegression().fit(X, y).coef_.round(1)
+    array([2.])
+    """
+
+    degrees_of_freedom: float | None = None
+    min_degrees_of_freedom: float = student_t.MIN_DEGREES_OF_FREEDOM
+    scale: float | None = None
+
+    card = ModelCard(
+        likelihood="Student-t: outliers",
+        prior="normal",
+        feature_space="explicit",
+        inference="Laplace, by evidence",
+        advice="some targets are outliers",
+        page="likelihoods",
+        candidates=(Member("robust", 110, "N D^2 an iteration", usual_rows=1e5),),
+    )
+
+    def _likelihood(self) -> likelihoods.StudentT:
+        return likelihoods.StudentT(
+            self.scale, self.degrees_of_freedom, self.min_degrees_of_freedom
+        )
+
+    @property
+    def scale_(self) -> float:
+        """Scale of the noise, as learned or as given."""
+        return float(self.likelihood_.scale)
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """Degrees of freedom of the noise, as learned or as given."""
+        return float(self.likelihood_.degrees_of_freedom)

@@ -60,9 +60,6 @@ class LqRegression(StreamedLinearModel):
         Power of the weights in the penalty, > 0.
     loss_power : float, default=2.0
         Power of the residuals in the loss, > 0. With 2 it learns from chunks and in parts too.
-    features : transformer, optional
-        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
     fit_intercept : bool, default=True
         Add an intercept; it is never penalised.
     standardize : bool, default=True
@@ -93,8 +90,6 @@ class LqRegression(StreamedLinearModel):
         Iterations, of the output that took most.
     stop_reason_ : str
         Why they ended.
-    features_ : transformer or None
-        The fitted features.
 
     Examples
     --------

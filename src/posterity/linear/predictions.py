@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, designs, distributions, models, page_forms
+from posterity import arrays, designs, distributions, models, page_forms, priors, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
@@ -21,6 +21,7 @@ from posterity.inference.conjugate import (
     average_points,
     find_variance_points,
     maximise_evidence,
+    reduce_statistics,
 )
 from posterity.inference.posterior import WeightedPosterior
 from posterity.linear.statistics_model import FeatureRows, LinearModel
@@ -34,17 +35,27 @@ class PosteriorModel(WeightedModel, LinearModel):
 
     hyperparameters: str = "average"
 
-    prior_variance: float | None = field(init=False)
     noise_variance: float | None = field(init=False)
+    prior_variance_: Any = field(init=False)
     posterior_: ConjugatePosterior = field(init=False)
 
-    def _learn(self, statistics: designs.Statistics, *, standardize: bool) -> None:
-        """The posterior at variances that are given, averaged over those that are not."""
+    def _learn(
+        self, statistics: designs.Statistics, prior: priors.Normal, *, standardize: bool
+    ) -> None:
+        """Find the posterior at variances that are given, averaged over those that are not."""
         averages = check_hyperparameters(self.hyperparameters)
         problem = self._reduce_statistics(statistics, standardize=standardize)
+        factor = prior.find_column_factor(len(problem.scale))
+        if not prior.is_shared:
+            problem = reduce_statistics(
+                statistics,
+                fit_intercept=self._is_centred,
+                standardize=standardize,
+                scale=problem.scale / factor,
+            )
         noise = models.check_variance(self.noise_variance, "noise_variance")
         given: dict[str, Any] = {
-            "prior_variance": models.check_variance(self.prior_variance, "prior_variance"),
+            "prior_variance": prior.shared_variance,
             # Rows of known noise were divided by its deviation, which leaves a variance of one.
             "noise_variance": 1.0 if self._known_noise else noise,
         }
@@ -52,6 +63,7 @@ class PosteriorModel(WeightedModel, LinearModel):
         at_maximum = WeightPosterior(problem, learned.noise_variance, learned.prior_variance)
         points = find_variance_points(problem, **given) if averages else None
         self._adopt(average_points(at_maximum, points), statistics)
+        self.prior_variance_ = factor**2 * self.prior_variance_
         self.log_evidence_ = float(learned.log_evidence.sum())
         self.stop_reason_ = learned.stop_reason
         self.at_bounds_ = models.report_weight_bounds(learned)
@@ -156,15 +168,22 @@ PREDICTIVES = ("student_t", "plug_in")
 
 @declare_parameters
 class FlatModel(LinearModel):
-    """A linear model with no prior: maximum likelihood, and what it leaves uncertain."""
+    """A linear model with no prior: maximum likelihood, and what it leaves uncertain.
+
+    Parameters
+    ----------
+    predictive : {"student_t", "plug_in"}, default="student_t"
+        Under a flat prior. "student_t": the predictive distribution with weights and noise variance
+        integrated out under a reference prior; its intervals are the classical prediction
+        intervals. "plug_in": a normal with the maximum likelihood variance, which is too narrow.
+    """
 
     predictive: str = "student_t"
 
     fit_: FlatFit = field(init=False)
 
     def _start_fit(self, rows: FeatureRows) -> None:
-        if self.predictive not in PREDICTIVES:
-            raise ValueError(f"predictive={self.predictive!r} must be one of {PREDICTIVES}.")
+        validation.check_choice(self.predictive, "predictive", PREDICTIVES)
         super()._start_fit(rows)
 
     def _maximise_likelihood(self, statistics: designs.Statistics, *, standardize: bool) -> None:

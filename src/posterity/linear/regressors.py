@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from posterity import designs, features, validation
+from posterity import designs, features, priors, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
@@ -19,28 +19,22 @@ from posterity.inference.conjugate import (
 )
 from posterity.linear.predictions import FlatModel, PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, StreamedLinearModel
+from posterity.linear.weighted_model import BayesianModel
 from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 from posterity.page_forms import Form
 
 
 @declare_parameters
-class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
+class BayesianLinearRegression(BayesianModel, PosteriorModel, StreamedLinearModel):
     """Linear regression with a normal prior on the weights, integrated out in closed form.
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
-    prior_variance : float, optional
-        Variance of each weight before the data. None: learned by the evidence.
+    prior : Normal, optional
+        Prior of the weights, ``priors.Normal(variance)``, with one variance or one for each column.
+        None: of ``prior_variance``.
     noise_variance : float, optional
         Variance of the noise. None: learned by the evidence.
-    fit_intercept : bool, default=True
-        Add an intercept, with a unit-information prior about the mean of the targets.
-    standardize : bool, default=True
-        Let the prior act on the weights of columns scaled to unit variance, so that units do
-        not matter. False: on the weights as they are, as in the textbook.
     hyperparameters : {"average", "maximise"}, default="average"
         "average": predictions average over variances that are not given, weighted by their
         posterior. "maximise": they use the variances of the largest evidence, which is too sure
@@ -58,8 +52,6 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
         Log marginal likelihood of all targets at these variances, constants included.
     posterior_ : AveragedPosterior or WeightPosterior
         The posterior, as prediction uses it: averaged over the variances, or at the best ones.
-    features_ : transformer or None
-        The fitted features.
     stop_reason_ : str
         Why the search for the variances stopped.
     at_bounds_ : tuple of str
@@ -80,9 +72,7 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     True
     """
 
-    prior_variance: float | None = None
     noise_variance: float | None = None
-    standardize: bool = True
 
     card = ModelCard(
         likelihood="normal",
@@ -119,7 +109,10 @@ class BayesianLinearRegression(PosteriorModel, StreamedLinearModel):
     )
 
     def _fit_statistics(self, statistics: designs.Statistics) -> None:
-        self._learn(statistics, standardize=self.standardize)
+        prior = self._read_prior()
+        if isinstance(prior, priors.Flat):
+            raise ValueError("Under a flat prior this is least squares: use LinearRegression.")
+        self._learn(statistics, prior, standardize=self.standardize)
 
 
 @declare_parameters
@@ -133,8 +126,6 @@ class RidgeRegression(PosteriorModel, StreamedLinearModel):
     ----------
     alpha : float, default=1.0
         The factor of the sum of squared weights beside the sum of squared residuals; > 0.
-    features : transformer, optional
-        What the model is linear in. None: the columns as they are.
     fit_intercept : bool, default=True
         Add an intercept.
     penalize_intercept : bool, default=False
@@ -227,6 +218,7 @@ _EASY_CONDITION = 1e3  # below it the first solution lacks no more than the last
 _SMALL = 50_000  # entries up to which these are worth their cost
 
 
+@declare_parameters
 class LinearRegression(FlatModel, StreamedLinearModel):
     """Least squares, with the prediction interval that belongs to it.
 
@@ -235,15 +227,8 @@ class LinearRegression(FlatModel, StreamedLinearModel):
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
     fit_intercept : bool, default=True
         Add an intercept.
-    predictive : {"student_t", "plug_in"}, default="student_t"
-        "student_t": the predictive distribution with weights and noise variance integrated out
-        under a reference prior; its intervals are the classical prediction intervals.
-        "plug_in": a normal with the maximum likelihood variance, which is too narrow.
 
     Attributes
     ----------
@@ -255,8 +240,6 @@ class LinearRegression(FlatModel, StreamedLinearModel):
         Maximum likelihood variance of the noise.
     rank_ : int
         The number of independent features.
-    features_ : transformer or None
-        The fitted features.
 
     Examples
     --------

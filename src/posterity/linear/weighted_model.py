@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, linalg
+from posterity import designs, distributions, likelihoods, linalg, models, priors
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
+from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.posterior import WeightedPosterior
-from posterity.inference.weights import LearnedWeights
+from posterity.inference.weights import LearnedWeights, WeightSpace, learn_weights
 from posterity.models import FeatureModel, report_weight_bounds
 
 OFFSET = "intercept"
@@ -21,7 +22,13 @@ OFFSET = "intercept"
 
 @declare_parameters
 class WeightedModel(FeatureModel, abc.ABC):
-    """An estimator that is linear in columns, with a posterior of their weights."""
+    """An estimator that is linear in columns, with a posterior of their weights.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+        Add an intercept, with a prior worth one row.
+    """
 
     fit_intercept: bool = True
 
@@ -109,14 +116,99 @@ class WeightedModel(FeatureModel, abc.ABC):
         )
 
 
-def record_learned(model: Any, learned: LearnedWeights) -> None:
-    """Set what a fit under a normal prior tells beside the weights."""
-    model.posterior_ = learned.posterior
-    model.prior_variance_ = learned.prior_variance
-    model.log_evidence_ = learned.log_evidence
-    model.n_iter_ = max(1, learned.optimum.n_iter)
-    model.stop_reason_ = learned.optimum.stop_reason
-    model.at_bounds_ = report_weight_bounds(learned.optimum)
+@declare_parameters
+class BayesianModel(WeightedModel):
+    """An estimator whose weights have a prior, which is given or learned.
+
+    Parameters
+    ----------
+    prior : Normal or Flat, optional
+        Prior of the weights: ``priors.Normal(variance)``, with one variance or one for each column,
+        or ``priors.Flat()``, which leaves them to the likelihood. None: normal, of
+        ``prior_variance``.
+    prior_variance : float, optional
+        Variance of each weight, the short form of ``prior``. None: learned by the evidence.
+    standardize : bool, default=True
+        Let the prior act on the weights of columns scaled to unit variance, so that units do not
+        matter. False: on the weights as they are, as in the textbook.
+    hyperparameters : {"average", "maximise"}, default="average"
+        What to do about the prior variance, and parameters of the likelihood, that are learned:
+        average predictions over the values that the rows leave plausible, under weak priors, or
+        take those of the largest evidence, which is too sure where rows are few. They are averaged
+        up to 30 rows for each weight, and 400 in all.
+
+    Attributes
+    ----------
+    prior_variance_ : float
+        As learned, or as given.
+    """
+
+    prior: priors.Normal | priors.Flat | None = None
+    prior_variance: float | None = None
+    standardize: bool = True
+    hyperparameters: str = "average"
+
+    def _read_prior(self) -> priors.Normal | priors.Flat:
+        """Return the prior of the weights, from its short form if that is how it was given."""
+        if self.prior is None:
+            return priors.Normal(models.check_variance(self.prior_variance, "prior_variance"))
+        if self.prior_variance is not None:
+            raise ValueError("prior_variance is that of prior=None: give one of them, not both.")
+        if not isinstance(self.prior, priors.Normal | priors.Flat):
+            raise ValueError(
+                f"prior={self.prior!r} must be priors.Normal() or priors.Flat(), of "
+                "posterity.priors. Sparse models have a prior of their own."
+            )
+        return self.prior
+
+
+@declare_parameters
+class LatentModel(BayesianModel):
+    """An estimator of any likelihood, whose posterior is a normal about the weights."""
+
+    posterior_: Any = field(init=False)
+
+    def _learn(
+        self,
+        design: designs.Design,
+        y: Any,
+        weights: Any,
+        likelihood: likelihoods.Likelihood | likelihoods.Coupled,
+        *,
+        nearest: bool,
+        average: bool,
+    ) -> LearnedWeights:
+        """Find the posterior of the weights, and set what it tells beside them."""
+        prior, averages = self._read_prior(), check_hyperparameters(self.hyperparameters)
+        space = self._choose_coordinates(design, weights, prior)
+        learned = learn_weights(
+            space,
+            y,
+            weights,
+            likelihood,
+            prior=prior,
+            nearest=nearest,
+            average=averages and average,
+        )
+        self.posterior_ = learned.posterior
+        self.prior_variance_ = learned.prior_variance
+        self.log_evidence_ = learned.log_evidence
+        self.n_iter_ = max(1, learned.optimum.n_iter)
+        self.stop_reason_ = learned.optimum.stop_reason
+        self.at_bounds_ = report_weight_bounds(learned.optimum)
+        return learned
+
+    def _choose_coordinates(
+        self, design: designs.Design, weights: Any, prior: priors.Normal | priors.Flat
+    ) -> WeightSpace:
+        """Return the coordinates in which weights are inferred."""
+        return WeightSpace.from_design(
+            design,
+            weights,
+            offset=self.fit_intercept,
+            standardize=self.standardize,
+            prior=prior,
+        )
 
 
 def _find_output(outputs: Sequence[Any], output: Any) -> int:

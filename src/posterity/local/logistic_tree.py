@@ -1,4 +1,4 @@
-"""Bernoulli or categorical likelihood x a tree of gates x any features x point estimate."""
+"""Linear experts on the branches of a tree of gates, which classify together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from posterity import arrays, distributions, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
-from posterity.linear.weight_classifier import check_choice
-from posterity.local import HardTree, SoftTree, TreeFit, TreeTrainer, score_depths
-from posterity.local.gated_classifier import GatedClassifier
+from posterity.local import (
+    HardTree,
+    SoftTree,
+    TreeFit,
+    TreeTrainer,
+    score_depths,
+)
+from posterity.local.gated_classifiers import GatedClassifier
 from posterity.models import Member, ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION
 from posterity.page_forms import Form
@@ -39,9 +44,6 @@ class LogisticTreeClassifier(GatedClassifier):
     depth : int, optional
         Number of gates from the root to a leaf. None: chosen from 0 to ``max_depth`` by the mean
         log score of held-out rows, then fitted to all rows.
-    features : transformer, optional
-        Feature space in which gates and experts are linear: one of :mod:`posterity.features` or any
-        scikit-learn transformer. None: the columns themselves.
     training : {"joint", "branchwise"}, default="joint"
         "branchwise": fit one gate and the two branches below it at a time, from the root down, with
         all else fixed. "joint": then fit everything together, from there and from random weights.
@@ -57,14 +59,6 @@ class LogisticTreeClassifier(GatedClassifier):
     prior_variance : float, default=2.0
         Prior variance of each weight, for columns scaled to unit standard deviation. It keeps the
         weights finite when gates or experts separate the rows perfectly.
-    n_restarts : int, default=4
-        Number of further searches, each from random weights; the best is kept.
-    max_iter : int, default=1000
-        Maximum number of iterations of a search.
-    n_jobs : int, optional
-        Number of searches that run at the same time.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for drawing the starting weights and held-out rows.
 
     Attributes
     ----------
@@ -83,14 +77,10 @@ class LogisticTreeClassifier(GatedClassifier):
         rows of the leaf.
     tree_ : SoftTree or HardTree
         Gates and branches in the units of standardized features.
-    log_posterior_ : float
-        Log of likelihood times prior at these weights, with all constants.
     n_iter_ : int
         Number of iterations of the best search, or of all consecutive ones.
     stop_reason_ : str
         Why the last search ended, or the first that did not converge.
-    features_ : transformer or None
-        The fitted features.
 
     Examples
     --------
@@ -162,8 +152,8 @@ class LogisticTreeClassifier(GatedClassifier):
         for name in ["max_depth"] if self.depth is None else ["depth", "max_depth"]:
             validation.check_count(getattr(self, name), name, least=0)
         super()._check_parameters()
-        check_choice(self.training, "training", TRAININGS)
-        check_choice(self.gates, "gates", GATES)
+        validation.check_choice(self.training, "training", TRAININGS)
+        validation.check_choice(self.gates, "gates", GATES)
         if validation.check_positive(self.validation_fraction, "validation_fraction") >= 1.0:
             raise ValueError(
                 f"validation_fraction={self.validation_fraction!r} must be less than one."

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, features, validation
+from posterity import arrays, features, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference import rows as equal_rows
@@ -26,6 +26,7 @@ from posterity.local import (
     validate_stages,
 )
 from posterity.models.fitted import report_weight_bounds
+from posterity.page_forms import Form
 
 _UNITS = {"arctan": features.LearnedArctan, "radial": features.LearnedRadial}
 
@@ -35,6 +36,43 @@ class StagewiseModel(BaseEstimator):
     """An estimator whose latent value is a sum of ``n_units`` units, found one by one.
 
     A subclass checks the targets and says what latent values predict.
+
+    Parameters
+    ----------
+    n_units : int, default=20
+        Maximum number of units. The fit ends earlier when no unit gains a thousandth of a nat.
+    units : {"arctan", "radial"}, default="arctan"
+        Smooth steps, arctan(a'x + b), or radial bumps, exp(-r^2 / 2 l^2) around a centre.
+    n_restarts : int, default=4
+        Number of further searches at each stage. Each starts from the best of 63 random units,
+        ranked by one Newton step of their weights.
+    learning_rate : float, default=1
+        Factor on each unit, above 0 and at most 1. With a factor of 0.1 the fit needs some hundred
+        units and often predicts better, most of all if there are hundreds of columns.
+    subsample : float, default=1
+        Share of the rows, drawn anew for each unit, that its search looks at.
+    max_iter : int, default=3000
+        Maximum number of iterations of a search. Units with a small ``learning_rate`` need not be
+        the most probable ones: 15 iterations are enough, fast, and guard against overfitting.
+    n_jobs : int, optional
+        Number of searches that run at the same time.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for drawing units and held-out rows. The first units do not depend on ``n_units``.
+
+    Attributes
+    ----------
+    n_units_ : int
+        K, the number of units.
+    units_ : LearnedFeatures or None
+        The units as a transformer to ``n_units_`` columns; None without units.
+    log_likelihoods_ : array of shape (K + 1,)
+        Log-likelihood of the training rows for the constant, and after each unit. It increases.
+    n_iter_ : int
+        Number of iterations of the searches that were kept.
+    stop_reason_ : str
+        Why the fit ended.
+    at_bounds_ : tuple of str
+        Parameters that ended at a bound of their search, and which bound.
     """
 
     n_units: int = field(default=20, kw_only=False)
@@ -49,6 +87,8 @@ class StagewiseModel(BaseEstimator):
 
     units_: features.LearnedFeatures | None = field(init=False)
     validation_scores_: Array | None = field(init=False)
+    coef_: Array = field(init=False)
+    intercept_: Any = field(init=False)
     _stages: Stages = field(init=False)
 
     def truncate(self, n_units: int) -> Self:
@@ -66,6 +106,12 @@ class StagewiseModel(BaseEstimator):
         other = copy.copy(self)
         other._adopt(self._stages.truncate(n_units))
         return other
+
+    def _form_units(self, answer: Form) -> Form:
+        """Return the form from which a page computes latent values, and an answer from them."""
+        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
+        latent = page_forms.form_weights(self.coef_, self.intercept_)
+        return page_forms.form_linear(space, latent, answer)
 
     def _check_parameters(self) -> None:
         for name, least in (("n_units", 1), ("n_restarts", 0), ("max_iter", 1)):

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from posterity import distributions, likelihoods, page_forms
+from posterity import distributions, likelihoods, page_forms, validation
 from posterity.arrays import Array
 from posterity.inference.averaging import split_mixture
 from posterity.inference.posterior import LatentMarginals
 from posterity.page_forms import Form
 
 INFERENCES = ("auto", "laplace")
+SHARING = ("shared", "per_class")
+"""What classes do with the columns of a sparse model."""
 POINT_FORM: Form = {"kind": "classes", "averaging": "none"}
 """Form of the prediction at latent values that are certain."""
 
@@ -47,9 +49,8 @@ def wants_nearest(inference: str, averaging: str, *, few: bool = False) -> bool:
 
     Nor do models that say so where classes are ``few``.
     """
-    if inference not in INFERENCES:
-        raise ValueError(f"inference={inference!r} must be one of {INFERENCES}.")
-    return inference == "auto" and averaging != "none" and not few
+    chosen = validation.check_choice(inference, "inference", INFERENCES)
+    return chosen == "auto" and averaging != "none" and not few
 
 
 def predict_classes(

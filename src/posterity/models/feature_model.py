@@ -22,7 +22,19 @@ from posterity.page_forms import Form
 
 @declare_parameters
 class FeatureModel(BaseEstimator):
-    """An estimator with ``features``: what it is linear in, None for the columns as they are."""
+    """An estimator that is linear in features of the inputs.
+
+    Parameters
+    ----------
+    features : transformer, optional
+        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
+        transformer. None: the columns as they are.
+
+    Attributes
+    ----------
+    features_ : transformer or None
+        The fitted features.
+    """
 
     features: Any = None
 

@@ -7,10 +7,9 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import distributions, kernels, models, page_forms
+from posterity import distributions, kernels, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
-from posterity.linear.weight_classifier import check_choice
 from posterity.models import ModelCard, classes
 from posterity.models.classifier import CLASS_DISTRIBUTION, LATENT_VALUES, Classifier
 from posterity.page_forms import Form
@@ -164,7 +163,7 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         process = LatentProcess(
             self._make_request(single_output=True),
             classes.likelihood_of_classes(len(self.classes_), self.averaging),
-            offset=check_choice(self.mean, "mean", MEANS) == "constant",
+            offset=validation.check_choice(self.mean, "mean", MEANS) == "constant",
             learning_rows=self.learning_rows,
         )
         self._fitted = process.learn(training)

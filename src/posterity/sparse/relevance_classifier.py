@@ -18,11 +18,11 @@ from posterity import (
     models,
     page_forms,
     sparse,
+    validation,
 )
 from posterity.constructors import declare_parameters
 from posterity.inference.averaging import check_hyperparameters
 from posterity.inference.weights import RowTargets, TalliedTargets
-from posterity.linear.weight_classifier import SHARING, check_choice
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
@@ -289,11 +289,12 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         return classes.likelihood_of_classes(len(self.classes_), self.averaging)
 
     def _problem(self) -> SparseProblem:
+        sharing = validation.check_choice(self.vectors, "vectors", classes.SHARING)
         return SparseProblem(
             self._check_prior(),
             self.fit_intercept,
             max_iter=self.max_iter,
-            own_columns=check_choice(self.vectors, "vectors", SHARING) == "per_class",
+            own_columns=sharing == "per_class",
             must_earn=True,
         )
 

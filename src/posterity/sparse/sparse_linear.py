@@ -48,9 +48,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in: one of :mod:`posterity.features` or any scikit-learn
-        transformer. None: the columns as they are.
     degrees_of_freedom : float, default=0.0
         Of the Student-t that is the prior of each weight, in units of the noise and for columns of
         unit variance. 0: any precision is as probable as any other, the classical choice.
@@ -94,8 +91,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         Log marginal likelihood of all targets given the precisions, constants included.
     posterior_ : SubsetAverage, WeightPosterior or SparsePosterior
         Of the weights that are kept, as prediction uses it; the last with a likelihood.
-    features_ : transformer or None
-        The fitted features.
     n_iter_ : int
         Looks at all columns.
     stop_reason_ : str

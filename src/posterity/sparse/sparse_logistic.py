@@ -12,7 +12,7 @@ from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.posterior import LatentMarginals
 from posterity.inference.weights import RowTargets
-from posterity.linear.weight_classifier import SHARING, StreamedClassifier, check_choice
+from posterity.linear.classifiers import StreamedClassifier
 from posterity.models import Member, ModelCard, classes
 from posterity.page_forms import Form
 from posterity.sparse import (
@@ -36,8 +36,6 @@ class SparseLogisticRegression(StreamedClassifier):
 
     Parameters
     ----------
-    features : transformer, optional
-        What the model is linear in. None: the columns as they are.
     degrees_of_freedom : float, default=0.0
         Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
         is the limit that prefers no size of a weight.
@@ -76,8 +74,6 @@ class SparseLogisticRegression(StreamedClassifier):
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior
         The posterior of the kept columns, as prediction uses it.
-    features_ : transformer or None
-        The fitted features.
     n_iter_, stop_reason_
         Of the search for the columns.
 
@@ -117,7 +113,7 @@ class SparseLogisticRegression(StreamedClassifier):
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         validation.check_count(self.max_iter, "max_iter")
         nearest = classes.wants_nearest(self.inference, self.averaging)
-        per_class = check_choice(self.columns, "columns", SHARING) == "per_class"
+        per_class = validation.check_choice(self.columns, "columns", classes.SHARING) == "per_class"
         n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
         problem = SparseProblem(
             priors.Sparse(self.degrees_of_freedom, among=n_own * design.n_columns),

@@ -5,13 +5,17 @@ functions here add *where* a value is invalid and how to fix it. Rows are counte
 """
 
 from posterity.validation.checks import (
+    check_choice,
     check_columns,
     check_coordinates,
     check_count,
     check_positive,
+    check_repetitions,
+    check_sample_weight,
     check_targets,
     check_X,
     check_X_y,
+    warn_of_few_repetitions,
 )
 from posterity.validation.consistency import (
     Checked,
@@ -21,19 +25,19 @@ from posterity.validation.consistency import (
     require_positive,
     require_within,
 )
-from posterity.validation.ranges import check_powers, check_spread
 from posterity.validation.refitting import protect_fits, restore_on_error
-from posterity.validation.refusals import refuse_collection, refuse_collection_beside_rows
-from posterity.validation.weights import (
-    check_repetitions,
-    check_sample_weight,
-    warn_of_few_repetitions,
+from posterity.validation.refusals import (
+    check_powers,
+    check_spread,
+    refuse_collection,
+    refuse_collection_beside_rows,
 )
 
 __all__ = [
     "Checked",
     "check_X",
     "check_X_y",
+    "check_choice",
     "check_columns",
     "check_coordinates",
     "check_count",

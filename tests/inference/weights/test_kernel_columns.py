@@ -6,7 +6,7 @@ from support.for_each import for_each
 from support.latents import with_covariance
 from weight_oracles import DenseWeights, differences
 
-from posterity import designs, kernels, likelihoods
+from posterity import designs, kernels, likelihoods, priors
 from posterity.inference.weights import kernel_columns
 from posterity.inference.weights import space as weight_space
 from posterity.inference.weights.kernel_columns import KernelWeightSearch
@@ -78,7 +78,9 @@ def test_it_is_weight_space_in_the_same_columns(n_classes, offset):
     space = weight_space.WeightSpace.from_design(
         designs.Dense(K), offset=offset, standardize=False, rotate=True
     )
-    other = weight_space.learn_weights(space, search.y, None, search.likelihood, prior_variance=0.8)
+    other = weight_space.learn_weights(
+        space, search.y, None, search.likelihood, prior=priors.Normal(0.8)
+    )
     assert found.fit.log_evidence == pytest.approx(other.log_evidence, abs=1e-8)
 
 

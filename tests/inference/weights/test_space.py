@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 from support.latents import with_covariance
 
-from posterity import designs, likelihoods
+from posterity import designs, likelihoods, priors
 from posterity.inference.weights import space as weight_space
 from posterity.inference.weights.space import WeightSpace
 from posterity.inference.weights.targets import RowTargets
@@ -26,7 +26,7 @@ def learned(Z, y, likelihood, *, weights=None, offset=True, prior_variance=0.6, 
     codes = np.minimum(y, 1.0) if isinstance(likelihood, likelihoods.Bernoulli) else y
     space = WeightSpace.from_design(designs.Dense(Z), weights, offset=offset, **choices)
     return weight_space.learn_weights(
-        space, codes, weights, likelihood, prior_variance=prior_variance
+        space, codes, weights, likelihood, prior=priors.Normal(prior_variance)
     )
 
 

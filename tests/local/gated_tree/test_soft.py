@@ -10,9 +10,9 @@ from support.for_each import for_each
 
 from posterity import likelihoods, optimize
 from posterity.inference import rows as equal_rows
-from posterity.local.gated_tree import depth as logistic_tree_depth
 from posterity.local.gated_tree import hard as logistic_tree_hard
 from posterity.local.gated_tree import soft as logistic_tree
+from posterity.local.gated_tree import training as logistic_tree_depth
 from posterity.local.gated_tree.problem import GatedTreeProblem
 from posterity.local.gated_tree.soft import SoftTree
 from posterity.local.gated_tree.training import TreeTrainer

@@ -8,6 +8,7 @@ from posterity.inference.weights.space import (
     WeightSpace,
     learn_weights,
     maximise_likelihood,
+    refuse_free_weights,
 )
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 from posterity.inference.weights.variational import NearestNormal
@@ -28,4 +29,5 @@ __all__ = [
     "count_targets",
     "learn_weights",
     "maximise_likelihood",
+    "refuse_free_weights",
 ]

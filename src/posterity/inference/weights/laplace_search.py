@@ -40,7 +40,7 @@ class LaplaceSearch:
 
     design: designs.Design
     targets: RowTargets
-    prior_variance: float | None  # None: learned
+    prior_variance: float | None  # None: learned; infinite: flat
     likelihood_bounds: Array  # (P, 2), log; equal: held
     offset: bool
     square_length: float  # mean over the rows of the design, without the ones of the offset
@@ -109,7 +109,8 @@ class LaplaceSearch:
         """Return the prior at log parameters."""
         learned = self.prior_variance is None
         variance = float(np.exp(x[0])) if learned else float(self.prior_variance or 0.0)
-        offset = self.targets.offset_precision if self.offset else None
+        # Weights that are free leave the offset free, too.
+        offset = self.targets.offset_precision * float(variance < np.inf) if self.offset else None
         return WeightPrior(1.0 / variance, self.design.n_columns, offset)
 
     def gradient(self, fit: LaplaceFit) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from posterity import designs, likelihoods, linalg, optimize, page_forms
+from posterity import designs, likelihoods, linalg, optimize, page_forms, priors
 from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals
@@ -47,17 +47,22 @@ class WeightSpace:
         *,
         offset: bool,
         standardize: bool = True,
+        prior: priors.Normal | priors.Flat | None = None,
         rotate: bool = False,
         size: float = 0.0,
     ) -> WeightSpace:
         """Choose coordinates for rows that count by their weights; ``rotate`` forces directions.
 
         A direction counts where it exceeds the rounding error of the columns, or of the numbers of
-        the given size that they were computed from.
+        the given size that they were computed from. Columns whose weights have variances of their
+        own before the rows are scaled by them.
         """
         direct = designs.Standardized.from_design(
             design, weights, offset=offset, scaled=standardize
         )
+        if prior is not None:
+            factor = prior.find_column_factor(design.n_columns)
+            direct = replace(direct, scale=direct.scale / factor)
         center, scale = direct.center, direct.scale
         few = design.in_memory and design.n_rows < design.n_columns
         if not (rotate or few):
@@ -122,7 +127,7 @@ class LearnedWeights:
     coef: Array  # (M, C)
     intercept: Array  # (C,)
     likelihood: Any
-    prior_variance: float
+    prior_variance: float | Array  # of all weights, or (M,) as given
     log_evidence: float  # log p(y) to Laplace's approximation, all constants included
     optimum: optimize.Optimum
     likelihoods: tuple[tuple[Any, float], ...] = ()  # with their weights
@@ -134,20 +139,23 @@ def learn_weights(
     weights: designs.Values,
     likelihood: likelihoods.Likelihood | likelihoods.Coupled,
     *,
-    prior_variance: float | None,
+    prior: priors.Normal | priors.Flat,
     nearest: bool = False,
     average: bool = False,
 ) -> LearnedWeights:
-    """Infer weights under a normal prior, by Laplace; what is None is learned by the evidence.
+    """Infer weights under a prior, by Laplace; what is None is learned by the evidence.
 
     With ``nearest`` the posterior is then the nearest normal; the likelihood needs averages. With
     ``average`` it is averaged over hyperparameters, where rows are few.
     """
     started, bounds = likelihood.search_start(*count_targets(y, weights))
     targets = RowTargets.from_observations(y, weights, started, offset=space.offset)
+    variance = prior.shared_variance
     search = laplace_search.LaplaceSearch(
-        space.design, targets, prior_variance, bounds, space.offset, space.design.square_length
+        space.design, targets, variance, bounds, space.offset, space.design.square_length
     )
+    if variance == np.inf:
+        refuse_free_weights(space, mode.find_mode(search.problem_at(search.start)))
     found = laplace_search.maximise_laplace_evidence(search)
     fit = variational.find_nearest_normal(found.fit) if nearest else found.fit
     posterior = LatentPosterior(space, fit, found.prior_variance)
@@ -160,11 +168,25 @@ def learn_weights(
         coef,
         intercept,
         found.fit.problem.targets.likelihood,
-        found.prior_variance,
+        prior.find_column_factor(len(coef)) ** 2 * found.prior_variance,
         found.fit.log_evidence,
         found.optimum,
         own,
     )
+
+
+def refuse_free_weights(space: WeightSpace, found: Weights) -> None:
+    """Raise where rows leave weights free that have no prior: they have no posterior then."""
+    if found.separable:
+        raise ValueError(
+            "The classes can be separated, so that under a flat prior weights grow without end: "
+            "give them a normal prior, as prior=priors.Normal()."
+        )
+    if found.dependent or space.V is not None:
+        raise ValueError(
+            "The features are linearly dependent, so that the likelihood leaves some weights "
+            "entirely free; use predictive='plug_in', or a normal prior, as prior=priors.Normal()."
+        )
 
 
 def _average_weights(

@@ -122,3 +122,25 @@ def _summarize_searches(
     told = next((end for end in ends if not end.converged), ends[-1])
     n_iter = sum(end.n_iter for end in ends)
     return TreeFit(tree, model, problem.log_posterior(value), n_iter, told.stop_reason)
+
+
+def score_depths(
+    trainer: TreeTrainer,
+    Z: Array,
+    y: Array,
+    counts: Array,
+    held: Array,
+    *,
+    max_depth: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Mean log score of each depth from 0 to the largest, on what is held out of the counts."""
+    rest = counts - held
+    kept, new = np.flatnonzero(rest), np.flatnonzero(held)
+    means = np.empty(max_depth + 1)
+    for depth in range(max_depth + 1):
+        found = trainer.fit(Z[kept], y[kept], rest[kept], depth=depth, rng=rng)
+        a = trainer.likelihood.shape_latents(found.model.latents(Z[new]))
+        log_p = trainer.likelihood.log_prob(y[new], a)
+        means[depth] = np.average(log_p, weights=held[new])
+    return means

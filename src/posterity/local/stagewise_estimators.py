@@ -1,4 +1,4 @@
-"""Any likelihood x units found one by one x point estimate: StagewiseRegressor."""
+"""Any likelihood x units found one by one x point estimate: of classes, and of numbers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,117 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, page_forms, validation
+from posterity import copies, distributions, likelihoods, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.local import Stages, StagewiseStep
 from posterity.local.stagewise_model import StagewiseModel
-from posterity.models import Member, ModelCard
+from posterity.models import Member, ModelCard, classes
+from posterity.models.classifier import CLASS_DISTRIBUTION, StagedClassifier
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
 from posterity.page_forms import Form
+
+
+@declare_parameters
+class StagewiseClassifier(StagewiseModel, StagedClassifier):
+    """Nonlinear logistic regression built one unit at a time.  [P9 Sec 9.7]
+
+    The activation is a constant plus a weighted sum of units, which are smooth steps in any
+    direction or radial bumps. Each stage adds the most probable unit, weight and constant given the
+    earlier units, which stay fixed. The most informative units come first, so the sum can be cut
+    short with ``truncate`` or ``validation_fraction``. Two classes use one latent value; with more
+    classes a softmax, in which each class has its own weights for the same units.
+
+    This is a plug-in model: predictions do not average over the uncertainty of the units. Weak
+    priors keep the weights finite when the classes are separable.
+
+    Parameters
+    ----------
+    validation_fraction : float, optional
+        Fraction of the rows of each class that is held out at a time, at most half, to choose the
+        number of units, from 0 to ``n_units``: the least within one standard error of the best
+        log score. That many are then fitted to all rows. None: all ``n_units``.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, K) or (C, K)
+        Weights of the units: for the second of two classes, or for each class.
+    intercept_ : array of shape (1,) or (C,)
+        The constant.
+    validation_scores_ : array or None
+        Mean log probability of the class of a held-out row for the constant, and after each unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import StagewiseClassifier
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> y = np.hypot(X[:, 0], X[:, 1]) < 1.0  # not linearly separable
+    >>> model = StagewiseClassifier(3, units="radial", random_state=0).fit(X, y)
+    >>> model.predict_proba([[0.0, 0.5], [1.0, 1.0]]).round(3)
+    array([[0.001, 0.999],
+           [0.988, 0.012]])
+    >>> [p[0].round(3).tolist() for p in model.staged_predict_proba([[0.0, 0.5]])]
+    [[0.021, 0.979], [0.003, 0.997], [0.001, 0.999]]
+    """
+
+    card = ModelCard(
+        likelihood="Bernoulli, categorical",
+        prior="weak normal",
+        feature_space="hidden units, added one by one",
+        inference="stagewise, most probable",
+        advice="a small, fast model of a curved boundary",
+        page="trees",
+        candidates=(
+            Member(
+                "units",
+                130,
+                "N D a unit and iteration",
+                {"n_units": 10, "n_restarts": 0, "validation_fraction": 0.2},
+                usual_rows=2e5,
+            ),
+        ),
+    )
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (N, D)
+            Inputs.
+        y : array-like of shape (N,)
+            Classes.
+        sample_weight : array-like of shape (N,), optional
+            Number of repetitions of each row: an integer weight equals repeating the row.
+        """
+        self._check_parameters()
+        rows = validation.check_X(self, X, reset=True)
+        weights = validation.check_repetitions(sample_weight, len(rows))
+        codes = self._learn_classes(y, len(rows), weights)
+        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
+        likelihood = classes.likelihood_of_classes(len(self.classes_))
+        return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
+
+    @models.answer_lazily(CLASS_DISTRIBUTION)
+    def predict_dist(self, X: ArrayLike) -> distributions.Discrete:
+        """The predictive distribution of the class at each row."""
+        return classes.predict_at_latents(self._compute_latents(X))
+
+    @models.refuse_partitions
+    def staged_predict_dist(self, X: ArrayLike) -> Iterator[distributions.Discrete]:
+        """Yield the answer of ``predict_dist`` after the first unit, the second, and so on."""
+        for _, A in self._iterate_units(X):
+            yield classes.predict_at_latents(A)
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the prediction."""
+        return self._form_units(classes.POINT_FORM)
+
+    def _adopt(self, stages: Stages) -> None:
+        super()._adopt(stages)
+        self.coef_ = stages.weights.T
+        self.intercept_ = stages.steps[-1].offset
 
 
 @declare_parameters
@@ -35,56 +138,25 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
 
     Parameters
     ----------
-    n_units : int, default=20
-        Maximum number of units. The fit ends earlier when no unit gains a thousandth of a nat.
-    units : {"arctan", "radial"}, default="arctan"
-        Smooth steps, arctan(a'x + b), or radial bumps, exp(-r^2 / 2 l^2) around a centre.
     likelihood : Likelihood, optional
         A value of :mod:`posterity.likelihoods`, such as ``Poisson()`` for counts. Parameters that
         are None are learned. None: normal noise with a learned variance.
-    n_restarts : int, default=4
-        Number of further searches at each stage. Each starts from the best of 63 random units,
-        ranked by one Newton step of their weights.
     validation_fraction : float or None, default=0.2
         Fraction of the rows that is held out at a time, at most half, to choose the number of
         units, from 0 to ``n_units``: the least within one standard error of the best log score.
         That many are then fitted to all rows. None: all ``n_units``, and noise as the training
         rows have it, which underestimates it when rows are few.
-    learning_rate : float, default=1
-        Factor on each unit, above 0 and at most 1. With a factor of 0.1 the fit needs some hundred
-        units and often predicts better, most of all if there are hundreds of columns.
-    subsample : float, default=1
-        Share of the rows, drawn anew for each unit, that its search looks at.
-    max_iter : int, default=3000
-        Maximum number of iterations of a search. Units with a small ``learning_rate`` need not be
-        the most probable ones: 15 iterations are enough, fast, and guard against overfitting.
-    n_jobs : int, optional
-        Number of searches that run at the same time.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for drawing units and held-out rows. The first units do not depend on ``n_units``.
 
     Attributes
     ----------
-    n_units_ : int
-        K, the number of units.
-    units_ : LearnedFeatures or None
-        The units as a transformer to ``n_units_`` columns; None without units.
     coef_ : array of shape (K,)
         Weights of the units.
     intercept_ : float
         The constant.
     likelihood_ : Likelihood
         The likelihood with all parameters given or learned.
-    log_likelihoods_ : array of shape (K + 1,)
-        Log-likelihood of the training rows for the constant, and after each unit. It increases.
     validation_scores_ : array or None
         Mean log density of a held-out row for the constant, and after each unit.
-    n_iter_ : int
-        Number of iterations of the searches that were kept.
-    stop_reason_ : str
-        Why the fit ended.
-    at_bounds_ : tuple of str
-        Parameters that ended at a bound of their search, and which bound.
 
     Examples
     --------
@@ -186,7 +258,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
     def staged_predict(self, X: ArrayLike, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
         """Yield the answer of ``predict`` after the first unit, the second, and so on."""
         for dist in self.staged_predict_dist(X, exposure=exposure):
-            yield _mean_or_median(dist)
+            yield models.find_center(dist)
 
     @property
     def noise_degrees_of_freedom(self) -> float:
@@ -197,12 +269,10 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
 
     def page_form(self) -> Form:
         """Return the form from which a page computes the prediction."""
-        space = {"kind": "none"} if self.units_ is None else page_forms.form_columns(self.units_)
         answer, nu = self.likelihood_.point_form(), self.noise_degrees_of_freedom
         if np.isfinite(nu):
             answer = {"kind": "student_t", "freedom": nu, "unit": 0.0, "noise": answer["noise"]}
-        latent = page_forms.form_weights(self.coef_, self.intercept_)
-        return page_forms.form_linear(space, latent, answer)
+        return self._form_units(answer)
 
     def _predict_at(self, likelihood: likelihoods.Likelihood, a: Array) -> distributions.Univariate:
         """The distribution at latent values: Student-t if normal noise is learned."""
@@ -210,9 +280,6 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         if isinstance(likelihood, likelihoods.Normal) and np.isfinite(nu):
             return distributions.StudentT(a, float(likelihood.noise_variance) ** 0.5, nu)  # type: ignore[arg-type]
         return likelihood.predict(a, 0.0)
-
-    def _predict_mean(self, X: ArrayLike) -> Array:
-        return _mean_or_median(self.predict_dist(X))
 
     def _adopt(self, stages: Stages) -> None:
         super()._adopt(stages)
@@ -225,12 +292,6 @@ def _univariate(step: StagewiseStep) -> likelihoods.Likelihood:
     """The likelihood of a step of this model, which couples no latent values."""
     assert isinstance(step.likelihood, likelihoods.Likelihood)
     return step.likelihood
-
-
-def _mean_or_median(dist: distributions.Univariate) -> Array:
-    """The mean, or where tails are too heavy for one, the centre."""
-    mean = dist.mean()
-    return dist.icdf(0.5) if np.isnan(mean).any() else mean
 
 
 def _check_likelihood(likelihood: Any) -> likelihoods.Likelihood:

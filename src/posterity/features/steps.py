@@ -1,4 +1,4 @@
-"""Arctan features: smooth steps along each column."""
+"""Steps along each column: smooth ones, by an arctan, and sharp ones."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,3 +80,57 @@ class Arctan(base.Features):
             "offsets": self.offsets_.tolist(),
             "slopes": self.slope_[self.columns_].tolist(),
         }
+
+
+@declare_parameters
+class Heaviside(base.Features):
+    """z = 1 where x >= threshold, else 0, several thresholds along each column.  [P9 Sec 9.3]
+
+    Parameters
+    ----------
+    n_steps : int, default=10
+        Number of steps a column; fewer if it has fewer distinct values.
+    thresholds : "quantile" or array-like of shape (K,) or (K, D), default="quantile"
+        Positions of the steps in the units of the columns: between neighbouring values at quantiles
+        of the data, or given.
+
+    Attributes
+    ----------
+    columns_ : ndarray of shape (M,)
+        The column of each feature.
+    thresholds_ : ndarray of shape (M,)
+        The threshold of each feature.
+
+    Examples
+    --------
+    >>> from posterity import features
+    >>> steps = features.Heaviside(3).fit([[0.0], [1.0], [2.0], [3.0]])
+    >>> steps.transform([[1.0], [2.0]])
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    >>> steps.get_feature_names_out()
+    array(['x0>=0.5', 'x0>=1.5', 'x0>=2.5'], dtype=object)
+    """
+
+    n_steps: int = field(default=10, kw_only=False)
+    thresholds: str | ArrayLike = "quantile"
+
+    def _learn(self, X: Array, weights: Array | None) -> None:
+        n = validation.check_count(self.n_steps, "n_steps")
+        if isinstance(self.thresholds, str) and self.thresholds == "quantile":
+            places = [positions.compute_cuts(x, weights, n) for x in X.T]
+        else:
+            places = positions.check_places(self.thresholds, "thresholds", X.shape[1])
+        self.columns_, self.thresholds_ = positions.flatten_places(places)
+
+    def _columns(self, X: Array) -> Array:
+        return (X[:, self.columns_] >= self.thresholds_).astype(np.float64)
+
+    def _names(self, inputs: list[str]) -> list[str]:
+        words = positions.format_places(self.columns_, self.thresholds_)
+        return [f"{inputs[d]}>={word}" for d, word in zip(self.columns_, words, strict=True)]
+
+    def page_form(self) -> Form:
+        """Return the form from which a page computes the columns."""
+        places, thresholds = self.columns_.tolist(), self.thresholds_.tolist()
+        return {"kind": "heaviside", "places": places, "thresholds": thresholds}
