@@ -122,7 +122,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         rows = validation.check_X(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
+        weights = copies.weigh_copies_once(rows, codes, weights, is_class=True)
         likelihood = classes.likelihood_of_classes(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 

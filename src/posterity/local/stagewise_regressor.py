@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import distributions, likelihoods, models, page_forms, validation
+from posterity import copies, distributions, likelihoods, models, page_forms, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.local import Stages, StagewiseStep
@@ -151,6 +151,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
+        weights = copies.weigh_copies_once(rows, targets, weights)
         exposed = models.attach_exposure(likelihood, targets, exposure)
         return self._fit_stages(rows, exposed, weights, likelihood.bind(targets), by_target=False)
 

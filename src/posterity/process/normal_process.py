@@ -86,6 +86,8 @@ class NormalProcess:
         of the inputs; ``single`` says whether the target was one-dimensional.
         """
         training = self._merge_equal_rows(training)
+        if isinstance(training, Training) and self._counts_copies_once(training):
+            training = training.count_copies_once()
 
         def learn_from(rows: Rows) -> NormalFit:
             return self._learn_rows(rows, asked=asked, columns=columns, single=single)
@@ -197,6 +199,11 @@ class NormalProcess:
             v,
             None if self.earlier is None else self.kernel.search_start(rows, variance=v)[0].theta,
         )
+
+    def _counts_copies_once(self, training: Training) -> bool:
+        """Whether inducing points are to see copies of rows once: none are looked for after it."""
+        learns = self._learns_noise(training) and not self.kernel.tells_rows_apart
+        return learns and self.inducing_points is not None
 
     def _may_mistake_copies(self, training: Training) -> bool:
         """Whether copies of rows could be taken for a lack of noise."""
