@@ -22,6 +22,8 @@ from posterity.row_groups import RowGroups
 
 HELD_TOGETHER = "Copies were not split between rows that learn and rows that judge"
 """What was done where copies are a group."""
+COUNTED_ONCE = "They were not counted as further observations."
+"""What was done where copies are made one."""
 COUNTED = "They count as further observations, which makes {} too sure."
 """What is the matter where copies are counted; of predictions, or of probabilities."""
 _NEAR = 1e-3  # of the standard deviation of a column
@@ -31,6 +33,7 @@ _SLACK = 1.5  # targets are not normal: so many times more ties may be expected
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
 _DISTINCT = 0.5  # of the rows, different values of a continuous column
 _MOST_JUDGES = 2_000
+_MOST_DIFFERING = 3  # columns that are left out in turn
 _FEW_ROWS = 50  # for each column of a linear model
 
 
@@ -60,9 +63,11 @@ def warn_of_counted_copies(
     weights: Array | None = None,
     *,
     is_class: bool = False,
-    is_linear: bool = False,
 ) -> None:
-    """Warn of copies where they count as further observations, as a weight does.
+    """Warn of copies where each column has one weight, and copies count as a weight does.
+
+    They matter only where rows are few, and are not looked for where there are more than 50 rows
+    for each column.
 
     Parameters
     ----------
@@ -70,11 +75,8 @@ def warn_of_counted_copies(
         See :func:`find_copies`.
     weights : array (N,), optional
         Rows of weight zero are absent.
-    is_linear : bool, default=False
-        Whether each column has one weight: copies then matter only where rows are few, and are not
-        looked for where there are more than 50 rows for each column.
     """
-    if is_linear and len(X) > _FEW_ROWS * X.shape[1]:
+    if len(X) > _FEW_ROWS * X.shape[1]:
         return
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
@@ -180,6 +182,7 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     """Find rows that may be one record twice in a table, without a kernel.
 
     Inputs are near where no column differs by more than a thousandth of its standard deviation.
+    Rows may differ in one column, such as the date of an export, where others are continuous.
 
     Parameters
     ----------
@@ -210,23 +213,144 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
     if len(np.unique(Y[:, 0])) == len(Y):
         return None  # no targets tie
     Z = _standardise(X)
+    found = [_find_near_ties(Z, Y, is_class=is_class)]
+    for column in _find_differing_columns(Z, Y, is_class=is_class):
+        others = np.delete(Z, column, axis=1)
+        found.append(_find_near_ties(others, Y, is_class=is_class, is_partial=True))
+    pairs = [(one.first[one.number], np.arange(len(X))) for one in found if one is not None]
+    return join_pairs(tuple(np.concatenate(pairs, axis=1)), len(X)) if pairs else None
+
+
+def _find_near_ties(
+    Z: Array, Y: Array, *, is_class: bool, is_partial: bool = False
+) -> RowGroups | None:
+    """Find rows of near inputs with equal targets, if there are more than chance makes.
+
+    Inputs are partial where a column was left out: rows of few values are then equal by chance.
+    """
     along = np.sum(Z * np.random.default_rng(0).standard_normal(Z.shape[1]), axis=1)
     links = _compare_ahead(Z, np.lexsort([along, *Y.T]))
     tied = np.all(Y[links[0]] == Y[links[1]], axis=1)
     if not tied.any():
         return None
-    copies = join_pairs((links[0][tied], links[1][tied]), len(X))
+    copies = join_pairs((links[0][tied], links[1][tied]), len(Z))
     ties = Ties.of_pairs(_compare_ahead(Z, np.argsort(along, kind="stable")), Y)
-    is_coarse = is_class or _chance_of_tie(Y[copies.first]) > _COARSE
-    if is_coarse and not _has_continuous_column(X[copies.first]):
+    is_coarse = is_class or is_partial or _chance_of_tie(Y[copies.first]) > _COARSE
+    # One column alone brings rows of equal classes near each other by chance.
+    least = 1 + (is_class and is_partial)
+    if is_coarse and len(_find_continuous_columns(Z[copies.first])) < least:
         return None
     if is_class:
-        # Repeated observations disagree half as often as nearest rows, or more often.
-        agreement = _chance_of_agreement(Z[copies.first], Y[copies.first])
-        expected = ties.are_common(0.5 * (1.0 + agreement))
+        codes = RowGroups.of_equal(Y[copies.first])
+        agreement = _chance_of_agreement(Z[copies.first], np.eye(codes.n_groups)[codes.number])
+        expected = ties.are_common(_slacken(agreement))
     else:
         expected = ties.are_expected(Y[copies.first])
     return None if expected else copies
+
+
+def _find_differing_columns(Z: Array, Y: Array, *, is_class: bool) -> list[int]:
+    """Columns that alone distinguish rows of equal targets, those of most such rows first."""
+    n, D = Z.shape
+    orders = [np.lexsort(Y.T)]
+    if is_class:
+        orders = [np.argsort(Z[:, j]) for j in _find_continuous_columns(Z)[:_MOST_DIFFERING]]
+    counts = np.zeros(D)
+    for order in orders if D > 1 else ():
+        for ahead in range(1, min(_AHEAD, n - 1) + 1):
+            a, b = order[:-ahead], order[ahead:]
+            tied = np.flatnonzero(np.all(Y[a] == Y[b], axis=1))
+            differs = np.abs(Z[a[tied]] - Z[b[tied]]) > _NEAR
+            counts += np.sum(differs[np.sum(differs, axis=1) == 1], axis=0)
+    most = np.argsort(-counts, kind="stable")[:_MOST_DIFFERING]
+    return [int(j) for j in most if counts[j]]
+
+
+def weigh_copies_once(
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    *,
+    is_class: bool = False,
+    n_rows: int | None = None,
+    n_copies: int = 0,
+) -> Array | None:
+    """Return row weights with which copies count as one observation, and warn of them.
+
+    Repetitions that agree too often to be independent count one in the mean, and nearly equal rows
+    share what one counts: each keeps its inputs.
+
+    Parameters
+    ----------
+    X, y, is_class
+        See :func:`find_copies`.
+    weights : array (N,), optional
+        How often each row counts; rows of weight zero are absent. None: once.
+    n_rows, n_copies : int, optional
+        How many rows there were before equal ones were made one, None: as many; and how many
+        copies were made one since.
+
+    Returns
+    -------
+    array (N,) or None
+        As given where no rows are copies.
+
+    Examples
+    --------
+    Two rows of 30 stand there twice; weights that say so do the same:
+
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> twice = np.append(np.arange(30), [0, 1])
+    >>> weigh_copies_once(X[twice], X[twice, 0], None)[[0, 1, 2, 30, 31]]
+    array([0.9375, 0.9375, 0.9375, 0.9375, 0.9375])
+    >>> weigh_copies_once(X, X[:, 0], np.repeat([2.0, 1.0], [2, 28]))[:3]
+    array([1.875 , 1.875 , 0.9375])
+    """
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        return weights
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    once = np.ones(len(y)) if weights is None else weights.astype(np.float64)
+    rows, Y = X[kept], np.asarray(y, dtype=np.float64).reshape(len(y), -1)[kept]
+    equal = RowGroups.of_equal(np.column_stack([rows, Y])).by_appearance()
+    counts = equal.count(once[kept])
+    n_rows = len(kept) if n_rows is None else n_rows
+    is_repeated = _are_repeated(rows[equal.first], Y[equal.first], counts, is_class=is_class)
+    if is_repeated:
+        once = once / max(np.mean(counts), 1.0)
+        n_copies = n_rows - equal.n_groups
+    near = find_copies(rows[equal.first], Y[equal.first], is_class=is_class)
+    if near is not None and near.n_groups >= 2:
+        once[kept] /= near.count()[near.number[equal.number]]
+        n_copies += equal.n_groups - near.n_groups
+    if n_copies:
+        warn_of_copies(n_copies, n_rows, COUNTED_ONCE)
+    return once if n_copies or is_repeated else weights
+
+
+def _are_repeated(X: Array, Y: Array, counts: Array, *, is_class: bool) -> bool:
+    """Return whether rows that differ in inputs or targets count more often than chance makes."""
+    if not np.any(counts > 1.0):
+        return False
+    inputs = RowGroups.of_equal(X)
+    if not is_class:
+        return not Ties.of_repeats(inputs, Y, counts).are_expected(Y)
+    if inputs.n_groups < 2 or not len(_find_continuous_columns(X[inputs.first])):
+        return False
+    # One pair of each input: classes of one may agree more often than those of another.
+    total, codes = inputs.count(counts), RowGroups.of_equal(Y)
+    several = np.flatnonzero(total >= 2.0)
+    tied = np.clip(inputs.count(counts**2) - total, 0.0, None)[several]
+    n_tied = float(np.sum(np.minimum(tied / (total * (total - 1.0))[several], 1.0)))
+    shares = np.zeros((inputs.n_groups, codes.n_groups))
+    np.add.at(shares, (inputs.number, codes.number), counts)
+    agreement = _chance_of_agreement(_standardise(X[inputs.first]), shares / total[:, None])
+    pairs = Ties(np.ceil(n_tied), len(several) - np.ceil(n_tied), np.zeros(1))
+    return not pairs.are_common(_slacken(agreement))
+
+
+def _slacken(agreement: float) -> float:
+    """Repeated observations disagree half as often as nearest rows, or more often."""
+    return 0.5 * (1.0 + agreement)
 
 
 def are_copies(inputs: RowGroups, Y: Array, counts: Array) -> bool:
@@ -327,17 +451,17 @@ def _chance_of_tie(Y: Array) -> float:
     return float(np.sum(counts * (counts - 1.0))) / max(n * (n - 1.0), 1.0)
 
 
-def _chance_of_agreement(Z: Array, Y: Array) -> float:
-    """Share of rows whose nearest other row is of the same class."""
+def _chance_of_agreement(Z: Array, shares: Array) -> float:
+    """Chance that a row and its nearest other row are of the same class, by shares of classes."""
     if len(Z) < 2:
         return 1.0
     some = np.random.default_rng(0).permutation(len(Z))[:_MOST_JUDGES]
     from sklearn.neighbors import NearestNeighbors  # takes as long to import as a fit
 
     near = NearestNeighbors(n_neighbors=1).fit(Z[some]).kneighbors(return_distance=False)
-    return float(np.mean(np.all(Y[some] == Y[some[near[:, 0]]], axis=1)))
+    return float(np.mean(np.sum(shares[some] * shares[some[near[:, 0]]], axis=1)))
 
 
-def _has_continuous_column(X: Array) -> bool:
-    """Return whether most values of some column differ, so that no rows are equal by chance."""
-    return any(len(np.unique(x)) > _DISTINCT * len(x) for x in X.T)
+def _find_continuous_columns(X: Array) -> NDArray[np.intp]:
+    """Columns most values of which differ, so that no rows are equal in them by chance."""
+    return np.flatnonzero([len(np.unique(x)) > _DISTINCT * len(x) for x in X.T])

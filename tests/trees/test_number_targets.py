@@ -44,7 +44,9 @@ def test_noise_about_the_mean_of_members_is_that_of_their_mean(own, n_members):
     a, second = rng.normal(0.0, own, size=(2, n))
     constants = Constants(*likelihood.search_start(y, np.ones(n)))
     held = HeldOutNoise.start(y, a, np.ones(n), likelihood, constants)
-    calibrated = held.calibrate(None, second, 0.3, n_members)
+    calibrated = held.calibrate(
+        None, second, 0.3, n_members, np.arange(len(second), dtype=np.int32)
+    )
     noise = calibrated.noise
     latent = noise.find_variance(np.zeros(1), np.array([0.3]), None)
     np.testing.assert_allclose(latent, own**2 / n_members, rtol=0.3, atol=0.003)
@@ -67,6 +69,6 @@ def test_intervals_hold_their_share_of_rows_with_light_tails():
     )
     constants = Constants(*likelihood.search_start(y, np.ones(4000)))
     held = HeldOutNoise.start(y, np.zeros(4000), np.ones(4000), likelihood, constants)
-    noise = held.calibrate(None, none, 0.0, 1).noise
+    noise = held.calibrate(None, none, 0.0, 1, np.arange(len(none), dtype=np.int32)).noise
     high = noise.predict(np.zeros(1), np.zeros(1), None).iccdf(0.05)
     assert np.mean(np.abs(y) < high) == pytest.approx(0.9, abs=0.017)

@@ -90,7 +90,8 @@ class WeightClassifier(WeightedModel, Classifier):
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        columns = self._learn_columns(rows, codes, weights, self._likelihood(), is_class=True)
+        weights = self._weigh_copies(rows, codes, weights, is_class=True)
+        columns = self._learn_columns(rows, codes, weights, self._likelihood())
         self._conclude(designs.Dense(columns), codes, weights)
         return self
 

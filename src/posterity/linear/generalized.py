@@ -86,6 +86,7 @@ class LikelihoodRegressor(LatentModel, ExposedRegressor):
         validation.check_powers(rows, X)
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood = self._likelihood()
+        weights = self._weigh_copies(rows, targets, weights)
         columns = self._learn_columns(rows, targets, weights, likelihood)
         exposed = models.attach_exposure(likelihood, targets, exposure)
         return self._conclude(designs.Dense(columns), exposed, weights)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import Tags
 
-from posterity import copies, designs, distributions, likelihoods, models, progress, validation
+from posterity import designs, distributions, likelihoods, models, progress, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters
 from posterity.inference.conjugate import LinearProblem, reduce_statistics
@@ -129,8 +129,7 @@ class LinearModel(models.FeatureModel, Regressor):
         check = validation.check_repetitions if first else validation.check_sample_weight
         weight = check(sample_weight, len(X_rows))
         if first:
-            linear = self._is_linear_in_columns
-            copies.warn_of_counted_copies(X_rows, targets, weight, is_linear=linear)
+            weight = self._weigh_copies(X_rows, targets, weight)
         if noise_variance is None:
             return FeatureRows(X_rows, targets, weight, None)
         noise = validation.check_positive(noise_variance, "noise_variance", length=len(X_rows))

@@ -75,7 +75,7 @@ class GatedClassifier(FeatureModel, Classifier, abc.ABC):
         validation.check_powers(X_rows, X)
         weights = validation.check_repetitions(sample_weight, len(X_rows))
         codes = self._learn_classes(y, len(X_rows), weights)
-        copies.warn_of_counted_copies(X_rows, codes, weights, is_class=True)
+        weights = copies.weigh_copies_once(X_rows, codes, weights, is_class=True)
         rows, targets, counts, _ = equal_rows.merge_and_sort(X_rows, codes, weights)
         self._fit_features(rows, counts)
         standard = designs.Standardized.from_design(

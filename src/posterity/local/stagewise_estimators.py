@@ -96,7 +96,7 @@ class StagewiseClassifier(StagewiseModel, StagedClassifier):
         rows = validation.check_X(self, X, reset=True)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
+        weights = copies.weigh_copies_once(rows, codes, weights, is_class=True)
         likelihood = classes.likelihood_of_classes(len(self.classes_))
         return self._fit_stages(rows, codes, weights, likelihood, by_target=True)
 
@@ -223,6 +223,7 @@ class StagewiseRegressor(StagewiseModel, ExposedRegressor):
         rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
         weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood.check(targets)
+        weights = copies.weigh_copies_once(rows, targets, weights)
         exposed = models.attach_exposure(likelihood, targets, exposure)
         return self._fit_stages(rows, exposed, weights, likelihood.bind(targets), by_target=False)
 

@@ -76,18 +76,23 @@ class FeatureModel(BaseEstimator):
         )
         self.features_ = found.units
 
+    def _weigh_copies(
+        self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
+    ) -> Array | None:
+        """Weights with which copies count once; where columns are inputs, they are warned of."""
+        if not self._is_linear_in_columns:
+            return copies.weigh_copies_once(X, y, weights, is_class=is_class)
+        copies.warn_of_counted_copies(X, y, weights, is_class=is_class)
+        return weights
+
     def _learn_columns(
         self,
         X: Array,
         y: Array,
         sample_weight: Array | None,
         likelihood: likelihoods.Likelihood | likelihoods.Coupled,
-        *,
-        is_class: bool = False,
     ) -> Array:
         """Let features learn from checked rows, and return the columns that inference sees."""
-        is_linear = self._is_linear_in_columns
-        copies.warn_of_counted_copies(X, y, sample_weight, is_class=is_class, is_linear=is_linear)
         self._fit_features(X, sample_weight)
         self._move_units(X, y, sample_weight, likelihood)
         return self._training_columns(X)

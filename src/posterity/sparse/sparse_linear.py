@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from posterity import (
-    copies,
     designs,
     distributions,
     features,
@@ -190,8 +189,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
             validation.check_powers(rows, X)
             weights = validation.check_repetitions(sample_weight, len(rows))
-            linear = self._is_linear_in_columns
-            copies.warn_of_counted_copies(rows, targets, weights, is_linear=linear)
+            weights = self._weigh_copies(rows, targets, weights)
             self._fit_features(rows, weights)
             self._move_units(rows, targets, weights, likelihoods.Normal())
             design = designs.Dense(self._transform_features(rows))

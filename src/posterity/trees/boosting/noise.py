@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from posterity import distributions, likelihoods, optimize, page_forms, validation
 from posterity.arrays import Array
@@ -185,7 +186,12 @@ class HeldOutNoise:
         return len(self.bounds) > 0 and bool(self.bounds[0, 0] < self.bounds[0, 1])
 
     def calibrate(
-        self, eta: Array | None, second: Array, open_variance: float, n_members: int
+        self,
+        eta: Array | None,
+        second: Array,
+        open_variance: float,
+        n_members: int,
+        groups: NDArray[np.int32],
     ) -> CalibratedNoise:
         """The noise about the mean of members, and about one of them.
 
@@ -199,13 +205,17 @@ class HeldOutNoise:
             What leaf values leave open of a location, in the mean of these rows.
         n_members : int
             How many members are averaged.
+        groups : array (N,)
+            From 0 on: errors of rows of one may be alike.
         """
-        rows = self._choose_rows(eta, second)
+        rows = self._choose_rows(eta, second, groups)
         own, shift = self.targets.likelihood, 0.0
         if np.any(self.bounds[:, 0] < self.bounds[:, 1]):
             own, shift = rows.maximise(own, self.bounds, self.has_spread)
         if self.has_spread:
-            fit = rows.move(shift).fit_coverage(own)
+            moved = rows.move(shift)
+            fit = moved.fit_coverage(own)
+            fit += moved.move(fit).widen_for_groups(_shift_first(own, fit))
             own, shift = _shift_first(own, fit), shift + fit
         rows = rows.move(shift)
         per_open = 1.0 / open_variance if open_variance > 0.0 else 0.0
@@ -224,12 +234,14 @@ class HeldOutNoise:
         noise = Noise(own, shift, share * lost / kept * per_open)
         return CalibratedNoise(noise, single, -0.5 * float(np.log(1.0 - lost * (1.0 - share))))
 
-    def _choose_rows(self, eta: Array | None, second: Array) -> _SpreadRows:
+    def _choose_rows(
+        self, eta: Array | None, second: Array, groups: NDArray[np.int32]
+    ) -> _SpreadRows:
         """The rows that have a spread by trees; all that were left out where it is constant."""
         full = np.full(len(self.weights), self.targets.centre) if eta is None else eta
         places = np.flatnonzero((self.weights > 0.0) & np.isfinite(full))
         y, a = self.targets.y[places], self.targets.a[places]
-        return _SpreadRows(y, a, second[places], self.weights[places], full[places])
+        return _SpreadRows(y, a, second[places], self.weights[places], full[places], groups[places])
 
 
 def _shift_first(likelihood: likelihoods.Likelihood, shift: float) -> likelihoods.Likelihood:
@@ -247,10 +259,11 @@ class _SpreadRows:
     second: Array  # NaN where there is none
     weights: Array
     eta: Array
+    groups: NDArray[np.int32]
 
     def move(self, shift: float) -> _SpreadRows:
         """The same with other spreads."""
-        return _SpreadRows(self.y, self.a, self.second, self.weights, self.eta + shift)
+        return replace(self, eta=self.eta + shift)
 
     def maximise(
         self, likelihood: likelihoods.Likelihood, bounds: Array, has_spread: bool
@@ -308,6 +321,26 @@ class _SpreadRows:
             else:
                 outer = middle
         return outer
+
+    def widen_for_groups(self, likelihood: likelihoods.Likelihood) -> float:
+        """The shift of spreads that are known from few groups only, as of a normal with few rows.
+
+        Errors of a group are alike. How many independent rows tell as much of the spread follows
+        from sums over groups of how far out in their distributions rows lie.
+        """
+        n_groups = len(np.unique(self.groups))
+        start = spread_parameters(likelihood, self.eta).predict(self.a, 0.0)
+        power = self.find_power(likelihood)
+        is_spread = isinstance(start, distributions.Continuous) and abs(power) >= _LEAST_POWER
+        if n_groups == len(self.y) or n_groups < 2 or not is_spread:
+            return 0.0
+        w, out = self.weights, np.abs(start.cdf(self.y) - 0.5)
+        out = w * (out - np.average(out, weights=w))
+        alike = np.sum(np.bincount(self.groups, out) ** 2) / np.sum(out**2)
+        n_rows = np.sum(w) ** 2 / np.sum(w**2)
+        known = np.clip(n_rows / alike, n_groups, max(n_rows, n_groups)) - 1.0
+        level = 0.5 + 0.5 * _COVERAGE
+        return 2.0 * float(np.log(stats.t.ppf(level, known) / stats.norm.ppf(level))) / power
 
     def measure_excess(self, likelihood: likelihoods.Likelihood, n_members: int) -> float:
         """Scatter about the mean of members beyond that of the likelihood, in units of the latter.

@@ -226,7 +226,7 @@ def fit_boosted_numbers(
                 spread, eta = of_held.trees[0], of_held.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
-        found_noise = held.calibrate(eta, other, open_variance, n_members)
+        found_noise = held.calibrate(eta, other, open_variance, n_members, groups)
         log_exposure = exposed_counts.find_typical(y[out], weights[out])
         noise = replace(found_noise.noise, log_exposure=log_exposure)
         log_prob = found_noise.score(y, a, v, eta)

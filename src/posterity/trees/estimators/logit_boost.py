@@ -173,7 +173,7 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         rows = self._check_rows(X, reset=before is None)
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
-        copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
+        weights = copies.weigh_copies_once(rows, codes, weights, is_class=True)
         counts = np.ones(len(rows)) if weights is None else weights
         rng = arrays.generator(self.random_state)
         if before is not None:
