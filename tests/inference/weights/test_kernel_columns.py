@@ -40,6 +40,23 @@ def test_gradient_in_prior_variance_and_kernel(n_classes, offset, given):
 
 @each_count
 @each_offset
+def test_directions_that_move_no_row_make_no_difference(monkeypatch, n_classes, offset):
+    wide = kernels.RBF([4.0, 6.0])
+    search = search_of(n_classes, offset=offset, n=40, kernel=wide)
+    x = np.append(-0.3, wide.theta)
+    every = kernel_columns._KernelWeightObjective(search).value_and_gradient(x)
+    monkeypatch.setattr(kernel_columns, "_FEW_ROWS", 0)
+    objective = kernel_columns._KernelWeightObjective(search)
+    fit, directions = objective._fit_directions(x, kernel_columns._UNSEEN)
+    value, gradient = objective.value_and_gradient(x)
+    assert fit.problem.design.n_columns < 30
+    np.testing.assert_allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-6)
+    assert value == pytest.approx(every[0], abs=1e-6)
+    np.testing.assert_allclose(gradient, every[1], atol=1e-5)
+
+
+@each_count
+@each_offset
 def test_it_is_dense_algebra_in_the_centred_kernel(n_classes, offset):
     search = search_of(n_classes, offset=offset, prior_variance=0.8)
     found = kernel_columns._KernelWeightObjective(search).solution(KERNEL.theta)

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
-from posterity import arrays, designs, kernels, likelihoods, optimize, page_forms
+from posterity import arrays, designs, kernels, likelihoods, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.averaging import Hyperprior, PosteriorMixture, average_posteriors
 from posterity.inference.posterior import LatentJoint, LatentMarginals, concatenate_rows
@@ -28,6 +29,9 @@ from posterity.page_forms import Form
 
 _BLOCK_VALUES = 1 << 20  # queries meet the training rows 8 MiB at a time
 _OCTAVES = np.log(2.0) * np.array([1.0, -1.0, -2.0])  # from a kernel's start
+_FEW_ROWS = 400  # whose columns are all taken
+_UNSEEN = 1e-8  # prior variance of the latent value of a row along directions that are left out
+_UNSEEN_IN_SCAN = 1e-4  # likewise: evidences are compared to a hundredth of a nat
 
 
 @dataclass(frozen=True)
@@ -171,14 +175,13 @@ class _KernelWeightObjective:
         """Return the point of the largest evidence; a single point needs no fit."""
         if len(points) == 1:
             return points[0]
-        return points[int(np.argmax([self.fit(x).log_evidence for x in points]))]
+        fits = (self._fit_directions(x, _UNSEEN_IN_SCAN)[0] for x in points)
+        return points[int(np.argmax([fit.log_evidence for fit in fits]))]
 
     def prior_range(self, theta: Array) -> PriorRange:
         """Return the range of the prior variance at log parameters of the kernel."""
         s = self._search
-        K = arrays.to_numpy(s.kernel.with_theta(theta)(s.X))
-        center = _center_columns(K, s.weights, offset=s.offset)
-        Z = _build_columns(K, s.weights, center, offset=s.offset)[:, : len(K)]
+        Z = self._build_design(s.kernel.with_theta(theta))[:, : len(s.y)]
         length2 = float(s.weights @ np.sum(Z**2, axis=1) / s.weights.sum())
         return PriorRange.from_scales(self._targets.typical_variance, length2)
 
@@ -190,28 +193,48 @@ class _KernelWeightObjective:
 
     def fit(self, x: Array) -> LaplaceFit:
         """Return the normal at the mode, for log parameters x."""
-        s = self._search
         variance, kernel = self._split_parameters(x)
-        K = arrays.to_numpy(kernel(s.X))
-        Z = _build_columns(
-            K, s.weights, _center_columns(K, s.weights, offset=s.offset), offset=s.offset
-        )
-        precision = self._targets.offset_precision if s.offset else None
-        prior = WeightPrior(1.0 / variance, Z.shape[1], precision)
-        problem = WeightProblem(designs.Dense(Z), self._targets, prior)
-        found = LaplaceFit.from_problem(problem, self._mode)
+        found = self._fit_columns(self._build_design(kernel), variance, self._mode)
         self._mode = found.weights.W
         return found
 
     def value_and_gradient(self, x: Array) -> tuple[float, Array]:
+        """Return minus the log evidence, and its gradient in x."""
         s = self._search
-        fit = self.fit(x)
+        fit, directions = self._fit_directions(x, _UNSEEN)
         _, kernel = self._split_parameters(x)
         N = len(s.y)
-        G = fit.design_gradient(fit.problem.design.rows(0, N))[:, :N]
+        G = (fit.design_gradient(fit.problem.design.rows(0, N)) @ directions)[:, :N]
         in_kernel = kernel.pullback(s.X, None, _pull_back_columns(G, s.weights, offset=s.offset))
         in_variance = [fit.gradient()[0]] * (s.prior_variance is None)
         return -fit.log_evidence, -np.append(in_variance, in_kernel)
+
+    def _build_design(self, kernel: kernels.Kernel) -> Array:
+        """Return the columns about the rows, (N, N), and ones where there is an offset."""
+        s = self._search
+        K = arrays.to_numpy(kernel(s.X))
+        center = _center_columns(K, s.weights, offset=s.offset)
+        return _build_columns(K, s.weights, center, offset=s.offset)
+
+    def _fit_columns(self, Z: Array, variance: float, start: Array | None) -> LaplaceFit:
+        precision = self._targets.offset_precision if self._search.offset else None
+        prior = WeightPrior(1.0 / variance, Z.shape[1], precision)
+        return LaplaceFit.from_problem(WeightProblem(designs.Dense(Z), self._targets, prior), start)
+
+    def _fit_directions(self, x: Array, least: float) -> tuple[LaplaceFit, Array]:
+        """Return the normal of the weights along the directions that move a row, and these.
+
+        A fit costs the third power of their number, commonly a fraction of the number of rows.
+        """
+        s = self._search
+        variance, kernel = self._split_parameters(x)
+        Z = self._build_design(kernel)
+        unit = np.sqrt(variance * s.weights / least)
+        A, directions = _rotate_columns(Z, unit, offset=s.offset)
+        start = None if self._mode is None else directions @ self._mode
+        found = self._fit_columns(A, variance, start)
+        self._mode = directions.T @ found.weights.W
+        return found, directions
 
     def solution(self, x: Array) -> KernelWeights:
         """Return the posterior at log parameters x."""
@@ -241,6 +264,27 @@ def _build_columns(K: Array, weights: Array, center: Array, *, offset: bool) -> 
         return K * root
     centred = (K - (K @ weights / weights.sum())[:, None] - center) * root
     return np.hstack([centred, np.ones((len(K), 1))])
+
+
+def _rotate_columns(Z: Array, unit: Array, *, offset: bool) -> tuple[Array, Array]:
+    """Return columns A (N, r) and orthonormal directions B (r, M) with A B = Z.
+
+    Weights of one prior variance are seen through Z Z^T alone, so that a factor A of it says as
+    much. Directions along which no row moves by more than one, in units (N,) of its own, are left
+    out.
+    """
+    N = len(Z)
+    if N <= _FEW_ROWS:
+        return Z, np.eye(Z.shape[1])
+    scaled = Z[:, :N] * unit[:, None]
+    factor, pivots, r, _ = lapack.dpstrf(scaled @ scaled.T, tol=1.0, lower=1)
+    order, L = pivots - 1, np.tril(factor[:, :r])
+    A, B = np.empty((N, r)), linalg.solve_lower(L[:r], scaled[order[:r]])
+    A[order] = L / unit[order, None]
+    if offset:
+        A, B = np.hstack([A, np.ones((N, 1))]), np.pad(B, ((0, 1), (0, 1)))
+        B[-1, -1] = 1.0
+    return A, B
 
 
 def _pull_back_columns(G: Array, weights: Array, *, offset: bool) -> Array:
