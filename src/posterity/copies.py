@@ -316,7 +316,7 @@ def weigh_copies_once(
     n_rows = len(kept) if n_rows is None else n_rows
     is_repeated = _are_repeated(rows[equal.first], Y[equal.first], counts, is_class=is_class)
     if is_repeated:
-        once = once / max(np.mean(counts), 1.0)
+        once = once / max(float(np.mean(counts)), 1.0)
         n_copies = n_rows - equal.n_groups
     near = find_copies(rows[equal.first], Y[equal.first], is_class=is_class)
     if near is not None and near.n_groups >= 2:
