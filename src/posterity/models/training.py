@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import arrays, copies, kernels, validation
+from posterity import arrays, copies, kernels, ties, validation
 from posterity.arrays import Array
 from posterity.inference.observations import HeldRows, Observations
 from posterity.likelihoods import exposed_counts
@@ -176,7 +176,7 @@ class Training:
         if not isinstance(self.rows, np.ndarray):
             return True
         inputs = RowGroups.of_equal(self.rows)
-        return copies.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
+        return ties.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
 
     def merge_copies(self, groups: RowGroups) -> Training:
         """Rows that are one record made one, at the place of the first; repetitions do not add."""
