@@ -30,6 +30,7 @@ _AHEAD = 7  # rows along a random direction with which each is compared
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
 _DISTINCT = 0.5  # of the rows, different values of a continuous column
 _MOST_JUDGES = 2_000
+_FEW_DIFFERENT = 20  # rows, of which it is not known how often they agree
 _MOST_DIFFERING = 3  # columns that are left out in turn
 _PROBES = 3  # continuous columns, two of which copies share
 _FEW_ROWS = 50  # for each column of a linear model
@@ -61,11 +62,9 @@ def warn_of_counted_copies(
     weights: Array | None = None,
     *,
     is_class: bool = False,
+    is_linear: bool = False,
 ) -> None:
-    """Warn of copies where each column has one weight, and copies count as a weight does.
-
-    They matter only where rows are few, and are not looked for where there are more than 50 rows
-    for each column.
+    """Warn of copies where they count as further observations, as a weight does.
 
     Parameters
     ----------
@@ -73,14 +72,21 @@ def warn_of_counted_copies(
         See :func:`find_copies`.
     weights : array (N,), optional
         Rows of weight zero are absent.
+    is_linear : bool, default=False
+        Whether each column has one weight: copies then matter only where rows are few, and are not
+        looked for where there are more than 50 rows for each column.
     """
-    if len(X) > _FEW_ROWS * X.shape[1]:
+    if is_linear and len(X) > _FEW_ROWS * X.shape[1]:
         return
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
     if found is not None:
-        what = "probabilities" if is_class else "predictions"
-        warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED.format(what))
+        _warn_of_counted(found, is_class=is_class)
+
+
+def _warn_of_counted(found: RowGroups, *, is_class: bool) -> None:
+    what, n = "probabilities" if is_class else "predictions", len(found.number)
+    warn_of_copies(n - found.n_groups, n, COUNTED.format(what))
 
 
 def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None:
@@ -175,18 +181,12 @@ def _find_differing_columns(Z: Array, Y: Array, *, is_class: bool) -> list[int]:
 
 
 def weigh_copies_once(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    *,
-    is_class: bool = False,
-    n_rows: int | None = None,
-    n_copies: int = 0,
+    X: Any, y: Array, weights: Array | None, *, is_class: bool = False
 ) -> Array | None:
     """Return row weights with which copies count as one observation, and warn of them.
 
-    Repetitions that agree too often to be independent count one in the mean, and nearly equal rows
-    share what one counts: each keeps its inputs.
+    Of equal rows the first counts, as often as they do in the mean; nearly equal rows share that,
+    and keep their inputs. Copies of fewer than 20 different rows count, and are warned of.
 
     Parameters
     ----------
@@ -194,9 +194,6 @@ def weigh_copies_once(
         See :func:`find_copies`.
     weights : array (N,), optional
         How often each row counts; rows of weight zero are absent. None: once.
-    n_rows, n_copies : int, optional
-        How many rows there were before equal ones were made one, None: as many; and how many
-        copies were made one since.
 
     Returns
     -------
@@ -205,65 +202,33 @@ def weigh_copies_once(
 
     Examples
     --------
-    Two rows of 30 stand there twice; weights that say so do the same:
-
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> twice = np.append(np.arange(30), [0, 1])
-    >>> weigh_copies_once(X[twice], X[twice, 0], None)[[0, 1, 2, 30, 31]]
-    array([0.9375, 0.9375, 0.9375, 0.9375, 0.9375])
-    >>> weigh_copies_once(X, X[:, 0], np.repeat([2.0, 1.0], [2, 28]))[:3]
-    array([1.875 , 1.875 , 0.9375])
+    >>> X, y = np.vstack([X, X[:1], X[1:2] + 1e-6]), np.append(X[:, 0], X[:2, 0])
+    >>> weigh_copies_once(X, y, None)[[0, 1, 2, 30, 31]]
+    array([1. , 0.5, 1. , 0. , 0.5])
     """
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
-        return weights
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-    once = np.ones(len(y)) if weights is None else weights.astype(np.float64)
-    rows, Y = X[kept], np.asarray(y, dtype=np.float64).reshape(len(y), -1)[kept]
-    equal = _group_equal_rows(rows, Y)
-    counts = equal.count(once[kept])
-    n_rows = len(kept) if n_rows is None else n_rows
-    is_repeated = _are_repeated(rows[equal.first], Y[equal.first], counts, is_class=is_class)
-    if is_repeated:
-        once = once / max(float(np.mean(counts)), 1.0)
-        n_copies = n_rows - equal.n_groups
-    near = find_copies(rows[equal.first], Y[equal.first], is_class=is_class)
-    if near is not None and near.n_groups >= 2:
-        once[kept] /= near.count()[near.number[equal.number]]
-        n_copies += equal.n_groups - near.n_groups
-    if n_copies:
-        warn_of_copies(n_copies, n_rows, COUNTED_ONCE)
-    return once if n_copies or is_repeated else weights
+    rows = X[kept] if isinstance(X, np.ndarray) else X
+    found = find_copies(rows, y[kept], is_class=is_class)
+    if found is None:
+        return weights
+    if found.n_groups < _FEW_DIFFERENT:
+        _warn_of_counted(found, is_class=is_class)
+        return weights
+    warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED_ONCE)
+    own = np.ones(len(kept)) if weights is None else weights[kept]
+    equal = _group_equal_rows(rows, found.number)
+    of_group = RowGroups.of_equal(found.number[equal.first])
+    once = np.zeros(len(y))
+    shares = equal.count(own) / equal.count() / of_group.count()[of_group.number]
+    once[kept[equal.first]] = shares
+    return once
 
 
-def _are_repeated(X: Array, Y: Array, counts: Array, *, is_class: bool) -> bool:
-    """Return whether rows that differ in inputs or targets count more often than chance makes."""
-    if not np.any(counts > 1.0):
-        return False
-    inputs = _group_equal_rows(X)
-    if not is_class:
-        return not ties.Ties.of_repeats(inputs, Y, counts).are_expected(Y)
-    if inputs.n_groups < 2 or not _find_continuous_columns(X[inputs.first], 1):
-        return False
-    # One pair of each input: classes of one may agree more often than those of another.
-    total, codes = inputs.count(counts), RowGroups.of_equal(Y)
-    several = np.flatnonzero(total >= 2.0)
-    tied = np.clip(inputs.count(counts**2) - total, 0.0, None)[several]
-    n_tied = float(np.sum(np.minimum(tied / (total * (total - 1.0))[several], 1.0)))
-    shares = np.zeros((inputs.n_groups, codes.n_groups))
-    np.add.at(shares, (inputs.number, codes.number), counts)
-    agreement = _chance_of_agreement(_standardise(X[inputs.first]), shares / total[:, None])
-    pairs = ties.Ties(np.ceil(n_tied), len(several) - np.ceil(n_tied), np.zeros(1))
-    return not pairs.are_common(_slacken(agreement))
-
-
-def _group_equal_rows(*parts: Array) -> RowGroups:
-    """Find rows that are equal in all parts, missing values being equal to each other."""
-    columns = np.nan_to_num(np.column_stack(parts).astype(np.float64), nan=np.inf).T
-    with np.errstate(over="ignore", invalid="ignore"):
-        directions = np.random.default_rng(0).standard_normal((len(columns), 1))
-        along = np.sum(directions * columns, axis=0)
-    keys = (np.nan_to_num(along), *columns)  # all of which are looked at where rows may be equal
-    return RowGroups.of_equal_keys(columns.shape[1], keys).by_appearance()
+def _group_equal_rows(rows: Array, number: NDArray[np.intp]) -> RowGroups:
+    """Find equal rows of a group, missing values being equal to each other."""
+    columns = np.nan_to_num(rows.astype(np.float64), nan=np.inf).T
+    return RowGroups.of_equal_keys(len(rows), (number, *columns)).by_appearance()
 
 
 def _slacken(agreement: float) -> float:

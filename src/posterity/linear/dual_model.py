@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from posterity import designs, kernels, likelihoods, linalg, page_forms, validation
+from posterity import copies, designs, kernels, likelihoods, linalg, page_forms, validation
 from posterity import features as feature_spaces
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
@@ -60,6 +60,14 @@ class DualModel(WeightedModel):
     @property
     def _is_linear_in_columns(self) -> bool:
         return super()._is_linear_in_columns and isinstance(self.kernel, str)
+
+    def _weigh_copies(
+        self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
+    ) -> Array | None:
+        """Weights with which copies count once, since a kernel would pass through them."""
+        if self._is_linear_in_columns:
+            return super()._weigh_copies(X, y, weights, is_class=is_class)
+        return copies.weigh_copies_once(X, y, weights, is_class=is_class)
 
     def _move_units(
         self,
