@@ -23,6 +23,7 @@ FILES = sorted(path.relative_to(SRC).as_posix() for path in SRC.rglob("*.py"))
 FLOORS = (
     ("arrays", "callers", "compilation", "constructors", "doors", "estimators"),
     ("page_forms", "row_groups"),
+    ("ties",),
     ("copies",),
     ("validation", "progress", "files"),
     ("linalg", "quadrature", "optimize"),

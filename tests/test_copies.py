@@ -28,6 +28,7 @@ from posterity import (
     designs,
     kernels,
     likelihoods,
+    ties,
 )
 from posterity.row_groups import RowGroups
 
@@ -98,12 +99,10 @@ def test_missing_values_are_equal_to_each_other_only():
 
 def test_ties_of_repeats_are_counted_by_pairs():
     groups = RowGroups.of_equal(np.array([[0.0], [0.0], [1.0]]))
-    ties = copies.Ties.of_repeats(
-        groups, np.array([[1.0], [3.0], [5.0]]), np.array([2.0, 1.0, 3.0])
-    )
-    assert ties.n_tied == pytest.approx(1 + 3)
-    assert ties.n_apart == pytest.approx(2)
-    np.testing.assert_allclose(ties.squares, 2 * 4.0)
+    found = ties.Ties.of_repeats(groups, np.array([[1.0], [3.0], [5.0]]), np.array([2.0, 1.0, 3.0]))
+    assert found.n_tied == pytest.approx(1 + 3)
+    assert found.n_apart == pytest.approx(2)
+    np.testing.assert_allclose(found.squares, 2 * 4.0)
 
 
 def test_copies_are_groups_where_none_are_named():

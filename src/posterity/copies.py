@@ -9,14 +9,13 @@ copy does. Rows that are only nearly equal cannot come from weights, and may be 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse, stats
 
-from posterity import callers
+from posterity import callers, ties
 from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
@@ -28,12 +27,12 @@ COUNTED = "They count as further observations, which makes {} too sure."
 """What is the matter where copies are counted; of predictions, or of probabilities."""
 _NEAR = 1e-3  # of the standard deviation of a column
 _AHEAD = 7  # rows along a random direction with which each is compared
-_RARE = 0.05  # chance of as many ties, below which they are copies
-_SLACK = 1.5  # targets are not normal: so many times more ties may be expected
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
 _DISTINCT = 0.5  # of the rows, different values of a continuous column
 _MOST_JUDGES = 2_000
+_FEW_DIFFERENT = 20  # rows, of which it is not known how often they agree
 _MOST_DIFFERING = 3  # columns that are left out in turn
+_PROBES = 3  # continuous columns, two of which copies share
 _FEW_ROWS = 50  # for each column of a linear model
 
 
@@ -63,11 +62,9 @@ def warn_of_counted_copies(
     weights: Array | None = None,
     *,
     is_class: bool = False,
+    is_linear: bool = False,
 ) -> None:
-    """Warn of copies where each column has one weight, and copies count as a weight does.
-
-    They matter only where rows are few, and are not looked for where there are more than 50 rows
-    for each column.
+    """Warn of copies where they count as further observations, as a weight does.
 
     Parameters
     ----------
@@ -75,107 +72,21 @@ def warn_of_counted_copies(
         See :func:`find_copies`.
     weights : array (N,), optional
         Rows of weight zero are absent.
+    is_linear : bool, default=False
+        Whether each column has one weight: copies then matter only where rows are few, and are not
+        looked for where there are more than 50 rows for each column.
     """
-    if len(X) > _FEW_ROWS * X.shape[1]:
+    if is_linear and len(X) > _FEW_ROWS * X.shape[1]:
         return
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
     found = find_copies(X[kept] if isinstance(X, np.ndarray) else X, y[kept], is_class=is_class)
     if found is not None:
-        what = "probabilities" if is_class else "predictions"
-        warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED.format(what))
+        _warn_of_counted(found, is_class=is_class)
 
 
-@dataclass(frozen=True)
-class Ties:
-    """Pairs of equal or nearly equal rows: how many have equal targets, how far apart others are.
-
-    Examples
-    --------
-    Twenty pairs of rows with equal targets, which no two other rows have:
-
-    >>> y = np.random.default_rng(0).normal(size=(60, 1))
-    >>> Ties(20.0, 0.0, np.zeros(1)).are_expected(y)
-    False
-
-    A third of the pairs in targets that are rounded about as coarsely as they scatter:
-
-    >>> Ties(10.0, 20.0, 20.0 * np.ones(1)).are_expected(np.round(y))
-    True
-    """
-
-    n_tied: float
-    n_apart: float
-    squares: Array  # (K,), summed squared differences of the pairs that are apart
-
-    @classmethod
-    def of_pairs(cls, pairs: tuple[NDArray[np.intp], NDArray[np.intp]], Y: Array) -> Ties:
-        """Ties of the targets Y, (N, K), of these pairs of rows."""
-        gaps = Y[pairs[0]] - Y[pairs[1]]
-        n_tied = float(np.sum(np.all(gaps == 0.0, axis=1)))
-        return cls(n_tied, len(gaps) - n_tied, np.sum(gaps**2, axis=0))
-
-    @classmethod
-    def of_repeats(cls, groups: RowGroups, Y: Array, weights: Array) -> Ties:
-        """Ties of rows that were made one where they were equal in all but weight.
-
-        ``groups`` are those of equal inputs; a row of weight w stands for w rows.
-        """
-        w = np.maximum(weights, 1.0)
-        tied = float(np.sum(w * (w - 1.0))) / 2.0
-        total, about = groups.count(w), Y - Y.mean(axis=0)
-        apart = float(np.sum(total**2) - np.sum(w**2)) / 2.0
-        squares = [
-            np.sum(total * groups.count(w * y**2) - groups.count(w * y) ** 2) for y in about.T
-        ]
-        return cls(tied, max(apart, 0.0), np.maximum(squares, 0.0))
-
-    def merge(self, other: Ties) -> Ties:
-        """Return the ties of both sets of pairs."""
-        return Ties(
-            self.n_tied + other.n_tied, self.n_apart + other.n_apart, self.squares + other.squares
-        )
-
-    def are_expected(self, Y: Array, noise: Array | None = None) -> bool:
-        """Return whether chance makes as many ties, judged by the targets of unrelated rows.
-
-        Parameters
-        ----------
-        Y : array (N, K)
-            Targets of rows that are not copies of each other.
-        noise : array (K,), optional
-            Variance of the noise that other rows show. None: that of the pairs that are apart, or
-            that of the targets where no pair is.
-        """
-        return not self.n_tied or self.are_common(
-            _SLACK * _chance_of_tie(Y) * self._narrow(Y, noise)
-        )
-
-    def are_common(self, chance: float) -> bool:
-        """Return whether as many ties are not rare where each pair ties with this chance."""
-        n_pairs = np.ceil(self.n_tied + self.n_apart)
-        return bool(stats.binom.sf(self.n_tied - 1.0, n_pairs, min(chance, 1.0)) > _RARE)
-
-    def _narrow(self, Y: Array, noise: Array | None) -> float:
-        """Factor by which near rows tie more often than unrelated ones."""
-        spread = np.var(Y, axis=0)
-        if noise is None:
-            noise = self.squares / (2.0 * self.n_apart) if self.n_apart else spread
-        tiny = np.finfo(np.float64).tiny
-        factors = np.sqrt(spread / np.maximum(noise, tiny))
-        return float(np.prod(np.clip(factors, 1.0, 1.0 / _RARE**4)))
-
-
-def join_pairs(pairs: tuple[NDArray[np.intp], NDArray[np.intp]], n_rows: int) -> RowGroups:
-    """Return the groups of rows that pairs connect.
-
-    Examples
-    --------
-    >>> join_pairs((np.array([0, 3]), np.array([3, 1])), 4).number
-    array([0, 0, 1, 0])
-    """
-    links = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(n_rows, n_rows))
-    _, number = sparse.csgraph.connected_components(links, directed=False)
-    return RowGroups.of_equal(number).by_appearance()
+def _warn_of_counted(found: RowGroups, *, is_class: bool) -> None:
+    what, n = "probabilities" if is_class else "predictions", len(found.number)
+    warn_of_copies(n - found.n_groups, n, COUNTED.format(what))
 
 
 def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None:
@@ -218,7 +129,7 @@ def find_copies(X: Any, y: Array, *, is_class: bool = False) -> RowGroups | None
         others = np.delete(Z, column, axis=1)
         found.append(_find_near_ties(others, Y, is_class=is_class, is_partial=True))
     pairs = [(one.first[one.number], np.arange(len(X))) for one in found if one is not None]
-    return join_pairs(tuple(np.concatenate(pairs, axis=1)), len(X)) if pairs else None
+    return RowGroups.of_pairs(tuple(np.concatenate(pairs, axis=1)), len(X)) if pairs else None
 
 
 def _find_near_ties(
@@ -233,33 +144,36 @@ def _find_near_ties(
     tied = np.all(Y[links[0]] == Y[links[1]], axis=1)
     if not tied.any():
         return None
-    copies = join_pairs((links[0][tied], links[1][tied]), len(Z))
-    ties = Ties.of_pairs(_compare_ahead(Z, np.argsort(along, kind="stable")), Y)
-    is_coarse = is_class or is_partial or _chance_of_tie(Y[copies.first]) > _COARSE
+    copies = RowGroups.of_pairs((links[0][tied], links[1][tied]), len(Z))
+    found = ties.Ties.of_pairs(_compare_ahead(Z, np.argsort(along, kind="stable")), Y)
+    is_coarse = is_class or is_partial or ties.find_chance(Y[copies.first]) > _COARSE
     # One column alone brings rows of equal classes near each other by chance.
     least = 1 + (is_class and is_partial)
-    if is_coarse and len(_find_continuous_columns(Z[copies.first])) < least:
+    if is_coarse and len(_find_continuous_columns(Z[copies.first], least)) < least:
         return None
     if is_class:
         codes = RowGroups.of_equal(Y[copies.first])
         agreement = _chance_of_agreement(Z[copies.first], np.eye(codes.n_groups)[codes.number])
-        expected = ties.are_common(_slacken(agreement))
+        expected = found.are_common(_slacken(agreement))
     else:
-        expected = ties.are_expected(Y[copies.first])
+        expected = found.are_expected(Y[copies.first])
     return None if expected else copies
 
 
 def _find_differing_columns(Z: Array, Y: Array, *, is_class: bool) -> list[int]:
     """Columns that alone distinguish rows of equal targets, those of most such rows first."""
     n, D = Z.shape
-    orders = [np.lexsort(Y.T)]
+    orders, probes = [np.lexsort(Y.T)], Z[:, :0]
     if is_class:
-        orders = [np.argsort(Z[:, j]) for j in _find_continuous_columns(Z)[:_MOST_DIFFERING]]
+        probes = Z[:, _find_continuous_columns(Z, _PROBES)]
+        orders = [np.argsort(probe) for probe in probes.T]
     counts = np.zeros(D)
     for order in orders if D > 1 else ():
         for ahead in range(1, min(_AHEAD, n - 1) + 1):
             a, b = order[:-ahead], order[ahead:]
             tied = np.flatnonzero(np.all(Y[a] == Y[b], axis=1))
+            apart = np.sum(np.abs(probes[a[tied]] - probes[b[tied]]) > _NEAR, axis=1)
+            tied = tied[apart <= 1]
             differs = np.abs(Z[a[tied]] - Z[b[tied]]) > _NEAR
             counts += np.sum(differs[np.sum(differs, axis=1) == 1], axis=0)
     most = np.argsort(-counts, kind="stable")[:_MOST_DIFFERING]
@@ -267,18 +181,12 @@ def _find_differing_columns(Z: Array, Y: Array, *, is_class: bool) -> list[int]:
 
 
 def weigh_copies_once(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    *,
-    is_class: bool = False,
-    n_rows: int | None = None,
-    n_copies: int = 0,
+    X: Any, y: Array, weights: Array | None, *, is_class: bool = False
 ) -> Array | None:
     """Return row weights with which copies count as one observation, and warn of them.
 
-    Repetitions that agree too often to be independent count one in the mean, and nearly equal rows
-    share what one counts: each keeps its inputs.
+    Of equal rows the first counts, as often as they do in the mean; nearly equal rows share that,
+    and keep their inputs. Copies of fewer than 20 different rows count, and are warned of.
 
     Parameters
     ----------
@@ -286,9 +194,6 @@ def weigh_copies_once(
         See :func:`find_copies`.
     weights : array (N,), optional
         How often each row counts; rows of weight zero are absent. None: once.
-    n_rows, n_copies : int, optional
-        How many rows there were before equal ones were made one, None: as many; and how many
-        copies were made one since.
 
     Returns
     -------
@@ -297,55 +202,33 @@ def weigh_copies_once(
 
     Examples
     --------
-    Two rows of 30 stand there twice; weights that say so do the same:
-
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
-    >>> twice = np.append(np.arange(30), [0, 1])
-    >>> weigh_copies_once(X[twice], X[twice, 0], None)[[0, 1, 2, 30, 31]]
-    array([0.9375, 0.9375, 0.9375, 0.9375, 0.9375])
-    >>> weigh_copies_once(X, X[:, 0], np.repeat([2.0, 1.0], [2, 28]))[:3]
-    array([1.875 , 1.875 , 0.9375])
+    >>> X, y = np.vstack([X, X[:1], X[1:2] + 1e-6]), np.append(X[:, 0], X[:2, 0])
+    >>> weigh_copies_once(X, y, None)[[0, 1, 2, 30, 31]]
+    array([1. , 0.5, 1. , 0. , 0.5])
     """
-    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
-        return weights
     kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-    once = np.ones(len(y)) if weights is None else weights.astype(np.float64)
-    rows, Y = X[kept], np.asarray(y, dtype=np.float64).reshape(len(y), -1)[kept]
-    equal = RowGroups.of_equal(np.column_stack([rows, Y])).by_appearance()
-    counts = equal.count(once[kept])
-    n_rows = len(kept) if n_rows is None else n_rows
-    is_repeated = _are_repeated(rows[equal.first], Y[equal.first], counts, is_class=is_class)
-    if is_repeated:
-        once = once / max(float(np.mean(counts)), 1.0)
-        n_copies = n_rows - equal.n_groups
-    near = find_copies(rows[equal.first], Y[equal.first], is_class=is_class)
-    if near is not None and near.n_groups >= 2:
-        once[kept] /= near.count()[near.number[equal.number]]
-        n_copies += equal.n_groups - near.n_groups
-    if n_copies:
-        warn_of_copies(n_copies, n_rows, COUNTED_ONCE)
-    return once if n_copies or is_repeated else weights
+    rows = X[kept] if isinstance(X, np.ndarray) else X
+    found = find_copies(rows, y[kept], is_class=is_class)
+    if found is None:
+        return weights
+    if found.n_groups < _FEW_DIFFERENT:
+        _warn_of_counted(found, is_class=is_class)
+        return weights
+    warn_of_copies(len(kept) - found.n_groups, len(kept), COUNTED_ONCE)
+    own = np.ones(len(kept)) if weights is None else weights[kept]
+    equal = _group_equal_rows(rows, found.number)
+    of_group = RowGroups.of_equal(found.number[equal.first])
+    once = np.zeros(len(y))
+    shares = equal.count(own) / equal.count() / of_group.count()[of_group.number]
+    once[kept[equal.first]] = shares
+    return once
 
 
-def _are_repeated(X: Array, Y: Array, counts: Array, *, is_class: bool) -> bool:
-    """Return whether rows that differ in inputs or targets count more often than chance makes."""
-    if not np.any(counts > 1.0):
-        return False
-    inputs = RowGroups.of_equal(X)
-    if not is_class:
-        return not Ties.of_repeats(inputs, Y, counts).are_expected(Y)
-    if inputs.n_groups < 2 or not len(_find_continuous_columns(X[inputs.first])):
-        return False
-    # One pair of each input: classes of one may agree more often than those of another.
-    total, codes = inputs.count(counts), RowGroups.of_equal(Y)
-    several = np.flatnonzero(total >= 2.0)
-    tied = np.clip(inputs.count(counts**2) - total, 0.0, None)[several]
-    n_tied = float(np.sum(np.minimum(tied / (total * (total - 1.0))[several], 1.0)))
-    shares = np.zeros((inputs.n_groups, codes.n_groups))
-    np.add.at(shares, (inputs.number, codes.number), counts)
-    agreement = _chance_of_agreement(_standardise(X[inputs.first]), shares / total[:, None])
-    pairs = Ties(np.ceil(n_tied), len(several) - np.ceil(n_tied), np.zeros(1))
-    return not pairs.are_common(_slacken(agreement))
+def _group_equal_rows(rows: Array, number: NDArray[np.intp]) -> RowGroups:
+    """Find equal rows of a group, missing values being equal to each other."""
+    columns = np.nan_to_num(rows.astype(np.float64), nan=np.inf).T
+    return RowGroups.of_equal_keys(len(rows), (number, *columns)).by_appearance()
 
 
 def _slacken(agreement: float) -> float:
@@ -372,9 +255,9 @@ def are_copies(inputs: RowGroups, Y: Array, counts: Array) -> bool:
     >>> are_copies(rows, y, np.full(60, 2.0)), are_copies(rows, np.round(y), np.full(60, 2.0))
     (True, False)
     """
-    if len(Y) < 2 or _chance_of_tie(Y) > _COARSE:
+    if len(Y) < 2 or ties.find_chance(Y) > _COARSE:
         return False
-    return not Ties.of_repeats(inputs, Y, counts).are_expected(Y)
+    return not ties.Ties.of_repeats(inputs, Y, counts).are_expected(Y)
 
 
 def group_copies(
@@ -445,12 +328,6 @@ def _compare_ahead(Z: Array, order: NDArray[np.intp]) -> tuple[NDArray[np.intp],
     return np.concatenate(first), np.concatenate(second)
 
 
-def _chance_of_tie(Y: Array) -> float:
-    """Share of the pairs of rows with equal targets."""
-    counts, n = RowGroups.of_equal(Y).count(), len(Y)
-    return float(np.sum(counts * (counts - 1.0))) / max(n * (n - 1.0), 1.0)
-
-
 def _chance_of_agreement(Z: Array, shares: Array) -> float:
     """Chance that a row and its nearest other row are of the same class, by shares of classes."""
     if len(Z) < 2:
@@ -462,6 +339,7 @@ def _chance_of_agreement(Z: Array, shares: Array) -> float:
     return float(np.mean(np.sum(shares[some] * shares[some[near[:, 0]]], axis=1)))
 
 
-def _find_continuous_columns(X: Array) -> NDArray[np.intp]:
-    """Columns most values of which differ, so that no rows are equal in them by chance."""
-    return np.flatnonzero([len(np.unique(x)) > _DISTINCT * len(x) for x in X.T])
+def _find_continuous_columns(X: Array, most: int) -> list[int]:
+    """The first columns most of whose values differ, so that no rows are equal by chance."""
+    different = (j for j, x in enumerate(X.T) if len(np.unique(x)) > _DISTINCT * len(x))
+    return list(itertools.islice(different, most))

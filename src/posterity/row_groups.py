@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from posterity.arrays import Array
 
@@ -57,6 +58,19 @@ class RowGroups:
             own = cls.of_equal(key)
             found = cls.of_equal(found.number * own.n_groups + own.number)
         return found
+
+    @classmethod
+    def of_pairs(cls, pairs: tuple[NDArray[Any], NDArray[Any]], n_rows: int) -> RowGroups:
+        """Return the groups of rows that pairs connect, in the order of their first rows.
+
+        Examples
+        --------
+        >>> RowGroups.of_pairs((np.array([0, 3]), np.array([3, 1])), 4).number
+        array([0, 0, 1, 0])
+        """
+        links = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(n_rows, n_rows))
+        _, number = sparse.csgraph.connected_components(links, directed=False)
+        return cls.of_equal(number).by_appearance()
 
     def by_appearance(self) -> RowGroups:
         """Return the same groups in the order of their first rows."""

@@ -100,6 +100,14 @@ class DualModel(BayesianModel):
     def _is_linear_in_columns(self) -> bool:
         return super()._is_linear_in_columns and isinstance(self.kernel, str)
 
+    def _weigh_copies(
+        self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
+    ) -> Array | None:
+        """Weights with which copies count once, since a kernel would pass through them."""
+        if self._is_linear_in_columns:
+            return super()._weigh_copies(X, y, weights, is_class=is_class)
+        return copies.weigh_copies_once(X, y, weights, is_class=is_class)
+
     def _move_units(
         self,
         X: Array,

@@ -79,10 +79,9 @@ class FeatureModel(BaseEstimator):
     def _weigh_copies(
         self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
     ) -> Array | None:
-        """Weights with which copies count once; where columns are inputs, they are warned of."""
-        if not self._is_linear_in_columns:
-            return copies.weigh_copies_once(X, y, weights, is_class=is_class)
-        copies.warn_of_counted_copies(X, y, weights, is_class=is_class)
+        """Weights of rows, of which copies are warned: sums of streamed rows cannot find them."""
+        linear = self._is_linear_in_columns
+        copies.warn_of_counted_copies(X, y, weights, is_class=is_class, is_linear=linear)
         return weights
 
     def _learn_columns(

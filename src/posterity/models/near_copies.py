@@ -10,9 +10,9 @@ import numpy as np
 
 from posterity import arrays, copies, kernels
 from posterity.arrays import Array
-from posterity.copies import Ties, join_pairs
 from posterity.models.training import Training
 from posterity.row_groups import RowGroups
+from posterity.ties import Ties
 
 _NEAR = 0.99  # correlation: a seventh of a length scale
 _MOST_MERGES = 3  # a kernel learned without copies may find further ones
@@ -88,7 +88,7 @@ def find_near_copies(fitted: Sequence[kernels.Kernel], training: Training) -> Ne
     if not tied:
         return None
     first, second = np.concatenate(tied, axis=1)
-    return NearCopies(join_pairs((first, second), n), ties)
+    return NearCopies(RowGroups.of_pairs((first, second), n), ties)
 
 
 def _pair_near_rows(fitted: Sequence[kernels.Kernel], rows: Array, start: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posterity import arrays, copies, kernels, validation
+from posterity import arrays, copies, kernels, ties, validation
 from posterity.arrays import Array
 from posterity.inference.observations import HeldRows, Observations
 from posterity.likelihoods import exposed_counts
@@ -93,8 +93,9 @@ class Training:
     @classmethod
     def from_classes(cls, rows: Any, codes: Array, weights: Array) -> Training:
         """Without rows of weight zero, copies counted once, since they would make kernels sure."""
-        training = cls.from_present_rows(rows, codes[:, None], weights, None)
-        return training.count_copies_once(is_class=True)
+        once = copies.weigh_copies_once(rows, codes, weights, is_class=True)
+        assert once is not None
+        return cls.from_present_rows(rows, codes[:, None], once, None)
 
     def merge_equal_rows(self) -> Training:
         """Rows that are equal in all but weight made one, in the order of their first.
@@ -121,7 +122,7 @@ class Training:
     def columns(self) -> Array:
         """Inputs that are numbers, targets and known noise side by side."""
         known = () if self.known_noise is None else (self.known_noise,)
-        return np.column_stack([self.rows, self._target_columns, *known])
+        return np.column_stack([self.rows, exposed_counts.as_columns(self.Y), *known])
 
     @property
     def is_whole(self) -> bool:
@@ -176,7 +177,7 @@ class Training:
         if not isinstance(self.rows, np.ndarray):
             return True
         inputs = RowGroups.of_equal(self.rows)
-        return copies.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
+        return ties.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
 
     def merge_copies(self, groups: RowGroups) -> Training:
         """Rows that are one record made one, at the place of the first; repetitions do not add."""
@@ -190,28 +191,22 @@ class Training:
             places=groups.number[self.places],
         )
 
-    def count_copies_once(self, *, is_class: bool = False) -> Training:
-        """Rows that count once on average if they may be copies, near ones together; warns.
+    def count_copies_once(self) -> Training:
+        """Rows that count once on average if they may be copies, near ones made one; warns.
 
-        For models that learn noise, or how sure to be, by how many observations there are; weights
-        then say only which rows are more precise than others. Noise is not known row by row.
+        Rows are those that ``merge_equal_rows`` leaves. For models that learn noise by how many
+        observations there are; weights then say only which rows are more precise than others.
         """
-        near = None if is_class else copies.find_copies(self.rows, self._target_columns)
-        once = self if near is None or near.n_groups < 2 else self.merge_copies(near)
-        weights = copies.weigh_copies_once(
-            once.rows,
-            once._target_columns,
-            once.weights,
-            is_class=is_class,
-            n_rows=len(self.places),
-            n_copies=len(self.Y) - len(once.Y),
-        )
-        assert weights is not None
-        return replace(once, weights=weights)
-
-    @property
-    def _target_columns(self) -> Array:
-        return exposed_counts.as_columns(self.Y)
+        training, n_copies = self, 0
+        if not self.has_replicates:
+            training = replace(self, weights=self.weights / np.mean(self.weights))
+            n_copies = len(self.places) - len(self.Y)
+        near = copies.find_copies(self.rows, exposed_counts.as_columns(self.Y))
+        if near is not None and near.n_groups >= 2:
+            training, n_copies = training.merge_copies(near), n_copies + len(self.Y) - near.n_groups
+        if n_copies:
+            copies.warn_of_copies(n_copies, len(self.places), copies.COUNTED_ONCE)
+        return training
 
     def append_rows(self, rows: Any, Y: Array) -> Training:
         """With further rows, each counting once."""

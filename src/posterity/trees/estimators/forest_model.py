@@ -93,9 +93,11 @@ class ForestModel(split_model.SplitModel, abc.ABC):
         rows, target, weights, bound = _drop_weightless_rows(given, targets, counts, together)
         family = self._family().adapt_to(rows, weights)
         plan, kind = self._plan_trees(family), self._choose_kind()
+        is_class = is_classifier(self)
         if plan.bootstrap:
-            is_class = is_classifier(self)
             bound = copies.group_copies(bound, rows, target, weights, is_class=is_class)
+        elif plan.max_samples is None and bound is None:
+            weights = copies.weigh_copies_once(rows, target, weights, is_class=is_class)
         rng = arrays.generator(self.random_state)
         return self._adopt_forest(
             forests.fit_forest(family, rows, kind.targets(target), weights, kind, plan, rng, bound),
