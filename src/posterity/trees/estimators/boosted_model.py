@@ -58,6 +58,76 @@ class BoostedModel(AdditiveModel, abc.ABC):
     """An estimator whose latent values are sums of trees, in members that leave rows out.
 
     A subclass says what targets are, and trains.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Maximum number of rounds, each of which adds a tree to every member.
+    splits : Family, optional
+        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
+        columns.
+    learning_rate : float, optional
+        Fraction of a Newton step that a tree adds, > 0 and at most 1. None: chosen from the number
+        of rows and of rounds.
+    growth : {"oblivious", "level", "leaf"}, default="oblivious"
+        One test for each level of a tree; or one for each node, level by level, or first where it
+        gains most.
+    max_depth : int, default=6
+        Maximum number of tests from the root to a leaf.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves, of trees that are not oblivious.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
+        each side of the test of a level.
+    l2_regularization : float, default=1
+        Precision of the normal prior of a leaf value.
+    random_strength : float, default=1
+        Standard deviation of random scores, in units of the sampling error of a score. 0: the best
+        test is taken.
+    bootstrap : bool, default=True
+        Whether tests are chosen by Bayesian bootstrap weights of the rows.
+    subsample : float, default=1
+        Fraction of the rows, drawn in each round, by which tests are chosen.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
+        family without an end of tests draws this many once, before the first round.
+    monotonic_cst : array-like of shape (D,) or dict, optional
+        1 or -1 where the probability of the second class may only increase or decrease with a
+        column, else 0. For two classes.
+    categorical_features : sequence of int, str or bool, optional
+        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
+        a data frame. Trees separate a level from the others, and sets of levels by what members
+        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
+    cv : int, splitter or iterable of (train, test), optional
+        Number of members, each of which leaves out other rows; or splits of scikit-learn, each of
+        whose test rows a member leaves out. None: ten for few rows, down to one that leaves out a
+        tenth of the rows. 1: one member that uses all rows for ``n_estimators`` rounds, without
+        calibration.
+    n_iter_no_change : int, optional
+        Number of rounds without improvement after which training ends. None: that of four full
+        Newton steps.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the trees of an earlier fit of the same rows.
+    n_jobs : int, optional
+        Number of threads. The result does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for folds, weights, scores and drawn tests.
+
+    Attributes
+    ----------
+    splits_ : Family
+        The family of tests, fitted.
+    n_estimators_ : int
+        Number of rounds that were kept.
+    n_members_ : int
+        Number of members.
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
+        None for other families.
+    seed_ : int
+        From which folds, weights and scores were drawn; a warm start draws the same folds.
+    stop_reason_ : str
+        Why the fit ended.
     """
 
     n_estimators: int = field(default=300, kw_only=False)

@@ -59,41 +59,19 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         location is then robust, ``LogNormal()`` or ``Gamma()`` for positive targets, ``Poisson()``
         or ``NegativeBinomial()`` for counts. Parameters that are None are learned, the first of
         them by trees. None: least squares, and Student-t noise.
-    splits : Family, optional
-        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
-        columns.
     learning_rate : float, default=0.15
         Fraction of a step that a tree adds, > 0 and at most 1.
-    growth : {"oblivious", "level", "leaf"}, default="oblivious"
-        One test for each level of a tree; or one for each node, level by level, or first where it
-        gains most.
     max_depth : int, default=6
         Maximum number of tests from the root to a leaf; trees of the spread have at most four.
-    max_leaf_nodes : int, optional
-        Maximum number of leaves, of trees that are not oblivious.
-    min_samples_leaf : float, default=1
-        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
-        each side of the test of a level.
     l2_regularization : float, default=1
         Precision of the normal prior of a leaf value, in rows.
     random_strength : float, default=0.5
         Standard deviation of random scores, in units of the sampling error of a score. 0: the best
         test is taken.
-    bootstrap : bool, default=True
-        Whether tests are chosen by Bayesian bootstrap weights of the rows.
-    subsample : float, default=1
-        Fraction of the rows, drawn in each round, by which tests are chosen.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
-        family without an end of tests draws this many once, before the first round.
     monotonic_cst : array-like of shape (D,) or dict, optional
         1 or -1 where the location, which is ``activation``, may only increase or decrease with a
         column, else 0. The mean of counts and of positive targets depends on what is open of the
         location too, and may move against it, by less than 1 % in fits to 200 drawn rows.
-    categorical_features : sequence of int, str or bool, optional
-        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
-        a data frame. Trees separate a level from the others, and sets of levels by what members
-        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
     cv : int, optional
         Number of members, each of which leaves out other rows. None: five, and from 20,000 rows
         on one, which leaves out a tenth of the rows. 1: one member that uses all rows for
@@ -104,10 +82,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     warm_start : bool, default=False
         Whether ``fit`` continues from the trees of an earlier fit of the same rows; trees of the
         spread are grown anew.
-    n_jobs : int, optional
-        Number of threads. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for folds, weights, scores and drawn tests.
 
     Attributes
     ----------
@@ -118,12 +92,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         all rows.
     noise_ : Noise
         The likelihood with its parameters, and the factors that calibrate them.
-    splits_ : Family
-        The family of tests, fitted.
-    n_estimators_ : int
-        Number of rounds that were kept.
-    n_members_ : int
-        Number of members.
     validation_scores_ : array of shape (1 + rounds,) or None
         Mean log density of the targets of left-out rows for the constant, and after each round,
         under noise that is the same for all rows.
@@ -134,15 +102,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         The same for each row; NaN where no member left it out.
     oob_prediction_ : array of shape (N,)
         Latent values by the member that left the row out; NaN where none did.
-    column_gain_ : array of shape (D,) or None
-        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
-        None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
-    seed_ : int
-        From which folds, weights and scores were drawn; a warm start draws the same folds.
-    stop_reason_ : str
-        Why the fit ended.
 
     See Also
     --------

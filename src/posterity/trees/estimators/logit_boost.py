@@ -103,8 +103,6 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         R, the number of rounds.
     column_gain_ : array of shape (D,) or None
         Gain in log-likelihood, in nats, of the steps on each column. None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
     stop_reason_ : str
         Why the fit ended.
 

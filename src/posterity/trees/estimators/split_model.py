@@ -17,20 +17,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import designs, trees, validation
 from posterity.arrays import Array
-from posterity.constructors import declare_parameters, field
+from posterity.constructors import complete_docstring, declare_parameters, field
 
 _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": math.log2}
 
 
 @declare_parameters
 class SplitModel(BaseEstimator):
-    """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows."""
+    """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows.
+
+    Attributes
+    ----------
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
+    """
 
     splits: trees.Family | None = None
 
     _least_rows: ClassVar[int] = 1  # of a fit
 
     column_gain_: Array | None = field(init=False)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Complete the description of parameters and attributes that estimators share."""
+        super().__init_subclass__(**options)
+        complete_docstring(cls)
 
     def _family(self) -> trees.Family:
         """The family of tests that was given, or that of single columns."""
