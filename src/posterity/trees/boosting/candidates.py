@@ -25,7 +25,7 @@ from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.class_rows import BoostedRows, Sides
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.screens import Codes
-from posterity.trees.boosting.tree_records import GrownTree, TreeRules, sum_by_leaf
+from posterity.trees.boosting.tree_records import GrownTree, TreeRules
 from posterity.trees.families import family
 
 _ROWS_FOR_THRESHOLDS = 4096  # quantiles of fresh tests are right to a hundredth
@@ -280,9 +280,9 @@ def boost_fresh_tests(
         chosen = _draw_rows(counted, weights, rules.n_rows, rng)
         catalogue, tree = _grow_tree(tests, chosen, slopes, curvatures, weights, rules, rng)
         leaves = _find_leaves(weak, rows, catalogue, tree)
-        G, H = (sum_by_leaf(leaves, x, weights, tree.n_leaves) for x in (slopes, curvatures))
-        precisions = (H + rules.tree.prior_precision) / rules.learning_rate**2
-        values = rules.learning_rate * G / (H + rules.tree.prior_precision)
+        values, precisions = tree.solve_leaves(
+            leaves, slopes, curvatures, weights, rules.tree.prior_precision, rules.learning_rate
+        )
         latents += values[leaves]
         found.append((tree, values, precisions))
         catalogues.append(catalogue)

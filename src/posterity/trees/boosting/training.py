@@ -102,10 +102,10 @@ def fit_boosted_classes(
         contrast_classes(moderate(a[both], variances[both]))
         for a in (latents, two, 0.5 * (latents + two))
     )
-    gain = _measure_gain(one, other, mean, weights[both], found.trees[0].n_members)
+    gain = _measure_gain(one, other, mean, weights[both], found.trees.n_members)
     return BoostedClasses(
         found.family,
-        found.trees[0],
+        found.trees,
         calibration,
         found.scores,
         moderate(latents, variances),
@@ -208,7 +208,7 @@ def fit_boosted_numbers(
     found = cross_fit(table, targets, of_targets, of_location, start, second)
     family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
-    out, n_members = np.isfinite(a), found.trees[0].n_members
+    out, n_members = np.isfinite(a), found.trees.n_members
     spread, eta, noise = None, None, Noise(targets.training.likelihood)
     log_prob = np.full(len(y), np.nan)
     if out.any():
@@ -223,7 +223,7 @@ def fit_boosted_numbers(
             of_held = cross_fit(own, held.targets, _plan_spread(plan), of_spread)
             family = of_held.family
             if of_held.n_rounds:
-                spread, eta = of_held.trees[0], of_held.held_out_latents[:, 0]
+                spread, eta = of_held.trees, of_held.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
         found_noise = held.calibrate(eta, other, open_variance, n_members)
@@ -232,7 +232,7 @@ def fit_boosted_numbers(
         log_prob = found_noise.score(y, a, v, eta)
     return BoostedNumbers(
         family,
-        found.trees[0],
+        found.trees,
         spread,
         noise,
         found.scores,
