@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -195,19 +195,8 @@ def _screen_leaves(
     found = []
     for a, leaf in enumerate(leaves):
         k = int(np.argmax(scores[a]))
-        found.append(
-            _Leaf(
-                leaf.begin,
-                leaf.end,
-                leaf.slot,
-                leaf.depth,
-                leaf.link,
-                leaf.bounds,
-                growing.find_test(k),
-                int(cuts[a, k]),
-                float(gains[a, k]),
-            )
-        )
+        best = growing.find_test(k), int(cuts[a, k]), float(gains[a, k])
+        found.append(replace(leaf, test=best[0], code=best[1], gain=best[2]))
     return found
 
 
