@@ -63,10 +63,16 @@ class CrossFit:
     n_rounds: int
     stop_reason: str
 
-    @property
-    def held_out_log_score(self) -> float:
-        """Mean log-probability of the targets of left-out rows; NaN without any."""
-        return float(self.scores[self.n_rounds]) if len(self.scores) else float("nan")
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> CrossFit:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            trees=earlier.append(self.trees),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,6 @@ from posterity.models.classifier import (
 )
 from posterity.page_forms import Form
 from posterity.trees.boosting import calibration, training
-from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.estimators import split_model
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.trees.estimators.boosted_rows import PreparedRows
@@ -106,21 +105,14 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
-        grown = vars(self).get("trees_")
-        if grown is None:
+        if "trees_" not in vars(self):
             return
-        validation.require(isinstance(grown, BoostedTrees), "trees_ must be boosted trees.")
-        grown.check_consistency()
-        n_latents = 1 if len(self.classes_) == 2 else len(self.classes_)
-        validation.require(
-            grown.offset.shape[1] == n_latents, "trees_ do not have the latents of the classes."
-        )
+        self._check_trees("trees_", 1 if len(self.classes_) == 2 else len(self.classes_))
         calibrated = vars(self).get("calibration_")
         is_one = isinstance(calibrated, calibration.ClassCalibration)
         validation.require(is_one, "calibration_ must be a calibration of classes.")
         self.calibration_.check_consistency()
         self._check_labels()
-        self._check_learned(vars(self).get("splits_"), grown.tests)
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
@@ -196,11 +188,7 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     def _check_targets_of(self, earlier: Self) -> None:
         now, self.classes_ = self.classes_, earlier.classes_
-        if not np.array_equal(now, self.classes_):
-            raise ValueError(
-                f"warm_start goes on with the classes of the last fit, {self.classes_.tolist()}, "
-                f"but y has {now.tolist()}; set warm_start=False to fit anew."
-            )
+        split_model.require_same_classes(now, self.classes_)
 
     def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
         if isinstance(source, designs.Chunks):
@@ -225,13 +213,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
             calibrate=start.point is None or start.earlier is not None,
             share_rows=self.cv is None or isinstance(self.cv, Integral),
         )
-        if start.earlier is not None:
-            found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_ = found.family
-        self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
-        self.stop_reason_ = found.stop_reason
-        self.validation_scores_ = found.scores if len(found.scores) else None
-        self._adopt_trees(found.trees, found.n_rounds)
+        self.splits_, self.calibration_ = found.fit.family, found.calibration
+        self.learning_rate_ = start.plan.learning_rate
+        self._adopt_fit(found.fit, start.earlier)
         self._judge_held_out(found.held_out_latents, codes, rows)
         self.oob_log_score_ += found.gain
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -28,7 +27,7 @@ from posterity.models.streamed_rows import (
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.levels import LeveledColumns, LevelLabels, QueryRows
 from posterity.trees.boosting.member import BoostingPlan
-from posterity.trees.boosting.members import StartingPoint
+from posterity.trees.boosting.members import CrossFit, StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
 from posterity.trees.estimators.boosted_rows import PreparedRows
@@ -273,6 +272,16 @@ class BoostedModel(AdditiveModel, abc.ABC):
         """By what sums of trees are multiplied."""
         return 1.0
 
+    def _check_trees(self, name: str, n_latents: int) -> None:
+        """Raise ValueError unless rows as they are taken can go down these trees."""
+        grown = vars(self).get(name)
+        validation.require(isinstance(grown, BoostedTrees), f"{name} must be boosted trees.")
+        assert isinstance(grown, BoostedTrees)
+        grown.check_consistency()
+        is_right = grown.offset.shape[1] == n_latents
+        validation.require(is_right, f"{name} must have {n_latents} latents.")
+        self._check_learned(vars(self).get("splits_"), grown.tests)
+
     def _check_labels(self) -> None:
         """Raise ValueError unless labels of categories are such."""
         if self.categorical_features is not None:
@@ -293,6 +302,14 @@ class BoostedModel(AdditiveModel, abc.ABC):
             validation.check_columns(self, X)
             self.labels_ = LevelLabels.from_rows(X, self._find_categorical())
         return super()._check_rows(self.labels_.number_labels(X), reset=reset)
+
+    def _adopt_fit(self, fit: CrossFit, earlier: BoostedModel | None) -> None:
+        """Set the attributes that follow from a fit, which continues an earlier one."""
+        if earlier is not None:
+            fit = fit.append_to(earlier.trees_, earlier.validation_scores_)
+        self.stop_reason_ = fit.stop_reason
+        self.validation_scores_ = fit.scores if len(fit.scores) else None
+        self._adopt_trees(fit.trees, fit.n_rounds)
 
     def _adopt_trees(self, grown: BoostedTrees, n_rounds: int) -> None:
         """Set the attributes that follow from the trees."""
@@ -341,11 +358,6 @@ class BoostedModel(AdditiveModel, abc.ABC):
                 raise ValueError(
                     f"{name} can be used only with rows in memory: omit it, or fit on a sample."
                 )
-
-    def _find_earlier_fit(self) -> Self | None:
-        """What a warm start continues: a copy of the model as it is."""
-        is_fitted = self.warm_start and "trees_" in vars(self)
-        return copy.copy(self) if is_fitted else None
 
     def _start(
         self,

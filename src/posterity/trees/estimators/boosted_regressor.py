@@ -157,15 +157,9 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
         if "trees_" not in vars(self):
             return
-        own = {name: vars(self).get(name) for name in ("trees_", "spread_trees_")}
-        for name, grown in own.items():
-            if grown is None and name == "spread_trees_":
-                continue
-            validation.require(isinstance(grown, BoostedTrees), f"{name} must be boosted trees.")
-            assert isinstance(grown, BoostedTrees)
-            grown.check_consistency()
-            validation.require(grown.offset.shape[1] == 1, f"{name} must have one latent.")
-            self._check_learned(vars(self).get("splits_"), grown.tests)
+        self._check_trees("trees_", 1)
+        if vars(self).get("spread_trees_") is not None:
+            self._check_trees("spread_trees_", 1)
         self._check_labels()
         validation.require(isinstance(vars(self).get("noise_"), Noise), "noise_ must be noise.")
         self.noise_.check_consistency()
@@ -328,15 +322,11 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             start.point,
             share_rows=self.cv is None or isinstance(self.cv, numbers.Integral),
         )
-        if start.earlier is not None:
-            found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_, self.stop_reason_ = found.family, found.stop_reason
-        self.spread_trees_, self.noise_ = found.spread, found.noise
-        self.validation_scores_ = found.scores if len(found.scores) else None
-        self._adopt_trees(found.location, found.n_rounds)
+        self.splits_, self.spread_trees_, self.noise_ = found.family, found.spread, found.noise
+        self._adopt_fit(found.fit, start.earlier)
         out = np.isfinite(found.held_out_log_prob)
         w, own = rows.table.weights[out], found.held_out_log_prob[out]
         self.oob_log_score_ = float(np.average(own, weights=w)) if len(own) else float("nan")
         self.oob_log_prob_ = rows.expand(found.held_out_log_prob)
-        self.oob_prediction_ = rows.expand(found.held_out_latents)
+        self.oob_prediction_ = rows.expand(found.fit.held_out_latents[:, 0])
         return self

@@ -121,6 +121,7 @@ class SplitModel(BaseEstimator):
 class AdditiveModel(SplitModel, abc.ABC):
     """An estimator whose latent values are sums, to which each round adds."""
 
+    warm_start: bool = field(init=False)
     n_estimators_: int = field(init=False)
     stop_reason_: str = field(init=False)
     validation_scores_: Array | None = field(init=False)
@@ -128,6 +129,11 @@ class AdditiveModel(SplitModel, abc.ABC):
     @abc.abstractmethod
     def _keep_rounds(self, n_rounds: int) -> None:
         """Publish a fit of the first rounds only."""
+
+    def _find_earlier_fit(self) -> Self | None:
+        """What a warm start continues: a copy of the model as it is."""
+        is_fitted = self.warm_start and "n_estimators_" in vars(self)
+        return copy.copy(self) if is_fitted else None
 
     def truncate(self, n_estimators: int) -> Self:
         """A fitted copy of the first rounds only.
@@ -147,6 +153,15 @@ class AdditiveModel(SplitModel, abc.ABC):
         other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
         other._keep_rounds(n_estimators)
         return other
+
+
+def require_same_classes(now: NDArray[Any], earlier: NDArray[Any]) -> None:
+    """Raise ValueError where a warm start has other classes than the fit that it continues."""
+    if not np.array_equal(now, earlier):
+        raise ValueError(
+            f"warm_start goes on with the classes of the last fit, {earlier.tolist()}, but y has "
+            f"{now.tolist()}; set warm_start=False to fit anew."
+        )
 
 
 def check_activation(activation: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
