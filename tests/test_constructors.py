@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from posterity import RidgeRegression
-from posterity.constructors import declare_parameters, field
+from posterity import RandomTreeClassifier, RidgeRegression
+from posterity.constructors import complete_docstring, declare_parameters, field
 
 
 @declare_parameters
@@ -65,3 +65,62 @@ def test_dask_tells_two_fits_apart_and_does_not_rebuild_them():
     (answer,) = dask.compute({"model": up, "sum": dask.delayed(sum)([1, 2])})
     assert answer["model"] is up
     assert answer["sum"] == 3
+
+
+class Described:
+    """A base.
+
+    Parameters
+    ----------
+    width, degree : float
+        Of the base.
+    scale : float
+        Not taken.
+
+    Attributes
+    ----------
+    fitted_ : float
+        Of the base.
+    """
+
+
+def test_docstrings_are_completed_in_place_and_by_each_base_once():
+    class Middle(Described):
+        width: float = 1.0
+        degree: float = 1.0
+
+    class Own(Middle):
+        """Its own.
+
+        Parameters
+        ----------
+        degree : int
+            Its own.
+        number : int
+            Its own.
+
+        Examples
+        --------
+        >>> 1
+        """
+
+    for cls in (Middle, Own):
+        cls._parameter_fields = {"width": None, "degree": None, "number": None}
+        complete_docstring(cls)
+    lines = [line for line in inspect.getdoc(Own).splitlines() if line and set(line) != {"-"}]
+    assert lines[1:6] == [
+        "Parameters",
+        "degree : int",
+        "    Its own.",
+        "number : int",
+        "    Its own.",
+    ]
+    assert lines[6:9] == ["Attributes", "fitted_ : float", "    Of the base."]
+    assert lines[9:] == ["Examples", ">>> 1"]
+
+
+def test_the_trees_describe_all_their_parameters():
+    described = inspect.getdoc(RandomTreeClassifier)
+    for name in inspect.signature(RandomTreeClassifier).parameters:
+        assert f"\n{name} : " in described
+    assert "n_estimators : " not in described

@@ -1,19 +1,18 @@
-"""Constructors of estimators, whose parameters are declared as fields."""
+"""Constructors of estimators, whose parameters are declared as fields and described once."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
 import re
+import textwrap
 from dataclasses import field
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["declare_parameters", "field"]
+__all__ = ["complete_docstring", "declare_parameters", "field"]
 
 Class = TypeVar("Class", bound=type)
 
-_ENTRIES = re.compile(r"^(?=\S)", re.M)
-_TITLE = r"^\S[^\n]*\n---"
 _MARKS = ("__dataclass_fields__", "__dataclass_params__", "__replace__")
 
 
@@ -25,7 +24,7 @@ def declare_parameters(cls: Class) -> Class:
     says otherwise. Attributes that only a fit sets are declared by ``field(init=False)``.
 
     Its docstring says each parameter and attribute that a base documents, too, so that entries
-    stand once: own ones replace those of bases.
+    stand once.
 
     The class does not stay a dataclass: of one, Dask compares and rebuilds only the fields, so that
     two fits with equal parameters would share their results, and persistence would save no fit.
@@ -59,31 +58,84 @@ def declare_parameters(cls: Class) -> Class:
     for mark in _MARKS:
         if mark in vars(cls):
             delattr(cls, mark)
-    if cls.__doc__:
-        _complete_docstring(cls)
+    complete_docstring(cls)
     return cls
 
 
-def _complete_docstring(cls: Any) -> None:
-    """Document what the bases do: their parameters and attributes after the own ones."""
-    text, cls._documented = inspect.cleandoc(cls.__doc__), {}
+def complete_docstring(cls: type) -> None:
+    """Add the parameters and attributes that bases describe to the docstring of an estimator.
+
+    An entry of the class itself replaces theirs, in the same place; an entry that they do not have
+    follows the one before it. Inherited entries of parameters that the constructor does not take
+    are left out.
+
+    Examples
+    --------
+    >>> class Smoother:
+    ...     '''A base.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     width : float
+    ...         The width.
+    ...     tol : float
+    ...         When to stop.
+    ...     '''
+    >>> class LocalSmoother(Smoother):
+    ...     '''Means of neighbours.'''
+    ...     width: float = 1.0
+    >>> complete_docstring(LocalSmoother)
+    >>> print(inspect.getdoc(LocalSmoother))
+    Means of neighbours.
+    <BLANKLINE>
+    Parameters
+    ----------
+    width : float
+        The width.
+    """
+    if cls.__doc__ is None:
+        return
+    cls._described = cls.__doc__  # type: ignore[attr-defined]  # without entries of bases
+    taken = {*getattr(cls, "_parameter_fields", ()), *inspect.get_annotations(cls)}
+    summary, sections = _split_docstring(cls)
+    shared: dict[str, str] = {}
     for title in ("Parameters", "Attributes"):
-        section = re.search(rf"^{title}\n-+\n((?:.|\n)*?)(?={_TITLE}|\Z)", text, re.M)
-        entries = _split_entries(section[1]) if section else {}
-        for base in cls.__mro__[1:]:
-            known = vars(base).get("_documented", {}).get(title, {})
-            entries |= {name: known[name] for name in known if name not in entries}
-        cls._documented[title] = entries
+        own, entries = _list_entries(cls, title), list[str]()
+        for base in reversed(cls.__mro__):
+            _override_entries(entries, _list_entries(base, title))
+        if title == "Parameters":
+            entries = [entry for entry in entries if entry in own or _find_names(entry) <= taken]
         if entries:
-            place = section or re.search(rf"^(?!Parameters\n){_TITLE[1:]}|\Z", text, re.M)
-            assert place is not None  # the end of the text is one
-            before, after = text[: place.start()], text[place.end() if section else place.start() :]
-            whole = "\n".join([title, "-" * len(title), *dict.fromkeys(entries.values())])
-            text = f"{before.rstrip()}\n\n{whole}\n\n{after}"
-    cls.__doc__ = text.rstrip() + "\n"
+            shared[title] = "\n".join(entries)
+    others = {title: body for title, body in sections.items() if title not in shared}
+    whole = [f"{title}\n{'-' * len(title)}\n{body}" for title, body in (shared | others).items()]
+    cls.__doc__ = textwrap.indent("\n\n".join([summary, *whole]), "    ").lstrip() + "\n    "
 
 
-def _split_entries(section: str) -> dict[str, str]:
-    """Return the entries of a section of numpydoc, by each name that their first lines have."""
-    entries = [entry.rstrip() for entry in _ENTRIES.split(section) if entry.strip()]
-    return {name: entry for entry in entries for name in entry.partition(" : ")[0].split(", ")}
+def _split_docstring(cls: type) -> tuple[str, dict[str, str]]:
+    """Return what stands before the sections of a docstring, and these by title."""
+    text = inspect.cleandoc(vars(cls).get("_described", vars(cls).get("__doc__")) or "")
+    summary, *parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", text, flags=re.M)
+    return summary.strip(), {t: b.strip() for t, b in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _list_entries(cls: type, title: str) -> list[str]:
+    """The entries of a section, which begin in the first column."""
+    body = _split_docstring(cls)[1].get(title)
+    return re.split(r"\n(?=\S)", body) if body else []
+
+
+def _find_names(entry: str) -> set[str]:
+    """The names that an entry describes."""
+    return set(re.findall(r"\w+", entry.partition("\n")[0].partition(" :")[0]))
+
+
+def _override_entries(entries: list[str], further: list[str]) -> None:
+    """Put further entries in the places of those of the same names, or after the one before."""
+    place = 0
+    for entry in further:
+        same = [i for i, old in enumerate(entries) if _find_names(old) & _find_names(entry)]
+        place = same[0] if same else place
+        entries[:] = [old for i, old in enumerate(entries) if i not in same]
+        entries.insert(place, entry)
+        place += 1

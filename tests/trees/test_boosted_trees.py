@@ -47,18 +47,18 @@ def test_rows_get_the_leaves_that_they_had_when_trees_grew(growth, n_outputs):
     trees = BoostedTrees.from_rounds(catalogue, offset, rounds)
     trees.check_consistency()
     weak = catalogue.family
-    np.testing.assert_allclose(trees.latents(weak, X), sum_by_hand(rounds, offset), rtol=1e-12)
+    np.testing.assert_allclose(trees.moments(weak, X)[0], sum_by_hand(rounds, offset), rtol=1e-12)
     inverses = [(tree, None, 1.0 / precision) for tree, _, precision in rounds]
     expected = sum_by_hand(inverses, 0.0, part=2)
     np.testing.assert_allclose(trees.variances(weak, X), expected, rtol=1e-12)
-    for number, A in enumerate(trees.staged_latents(weak, X), start=1):
+    for number, (A, _) in enumerate(trees.staged_moments(weak, X), start=1):
         np.testing.assert_allclose(A, sum_by_hand(rounds[:number], offset), rtol=1e-12)
         cut = trees.truncate(number)
         cut.check_consistency()
-        np.testing.assert_allclose(cut.latents(weak, X), A, rtol=1e-12)
-    np.testing.assert_allclose(trees.truncate(0).latents(weak, X), np.tile(offset, (120, 1)))
+        np.testing.assert_allclose(cut.moments(weak, X)[0], A, rtol=1e-12)
+    np.testing.assert_allclose(trees.truncate(0).moments(weak, X)[0], np.tile(offset, (120, 1)))
     for row in range(5):  # one row at a time
-        one = trees.latents(weak, X[row : row + 1])
+        one = trees.moments(weak, X[row : row + 1])[0]
         np.testing.assert_allclose(one[0], sum_by_hand(rounds, offset)[row], rtol=1e-12)
 
 
@@ -69,13 +69,13 @@ def test_members_are_averaged(growth):
     members = [BoostedTrees.from_rounds(catalogue, offset + k, rounds[: 2 + k]) for k in range(3)]
     joined = BoostedTrees.join(members)
     joined.check_consistency()
-    each = np.stack([member.latents(weak, X) for member in members])
+    each = np.stack([member.moments(weak, X)[0] for member in members])
     np.testing.assert_allclose(joined.member_latents(weak, X), each, rtol=1e-12)
-    np.testing.assert_allclose(joined.latents(weak, X), each.mean(axis=0), rtol=1e-12)
-    cut = [member.truncate(3).latents(weak, X) for member in members]
-    np.testing.assert_allclose(joined.truncate(3).latents(weak, X), np.mean(cut, axis=0))
-    *_, last = joined.staged_latents(weak, X)
-    np.testing.assert_allclose(last, joined.latents(weak, X), rtol=1e-12)
+    np.testing.assert_allclose(joined.moments(weak, X)[0], each.mean(axis=0), rtol=1e-12)
+    cut = [member.truncate(3).moments(weak, X)[0] for member in members]
+    np.testing.assert_allclose(joined.truncate(3).moments(weak, X)[0], np.mean(cut, axis=0))
+    *_, (last, _) = joined.staged_moments(weak, X)
+    np.testing.assert_allclose(last, joined.moments(weak, X)[0], rtol=1e-12)
 
 
 def test_what_compiled_code_would_read_wrongly_is_refused():
@@ -117,6 +117,6 @@ def test_trees_of_fresh_tests_move_rows_as_they_predict(growth):
     rules = candidates.FreshRules(15, 8, learning_rate=0.5, tree=tree, n_rows=200, n_offsets=20)
     trees, A = candidates.boost_fresh_tests(weak, X, derivatives, weights, start, rules, rng)
     trees.check_consistency()
-    np.testing.assert_allclose(start + trees.latents(weak, X), A, atol=1e-12)
+    np.testing.assert_allclose(start + trees.moments(weak, X)[0], A, atol=1e-12)
     before, after = (weights @ log_expit((2.0 * y - 1.0) * a[:, 0]) for a in (start, A))
     assert after > 0.5 * before

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import (
+    copies,
     designs,
     distributions,
     kernels,

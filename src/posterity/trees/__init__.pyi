@@ -1,9 +1,14 @@
 from posterity.trees.estimators.boosted_classifier import BoostedTreesClassifier
 from posterity.trees.estimators.boosted_regressor import BoostedTreesRegressor
 from posterity.trees.estimators.logit_boost import LogitBoostClassifier
-from posterity.trees.estimators.random_fern import RandomFernClassifier, RandomFernRegressor
-from posterity.trees.estimators.random_forest import RandomForestClassifier, RandomForestRegressor
-from posterity.trees.estimators.random_tree import RandomTreeClassifier, RandomTreeRegressor
+from posterity.trees.estimators.random_forest import (
+    RandomFernClassifier,
+    RandomFernRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    RandomTreeClassifier,
+    RandomTreeRegressor,
+)
 from posterity.trees.families.columns import Columns
 from posterity.trees.families.family import Family, Function
 from posterity.trees.families.projections import Differences, Orientations, Projections

@@ -173,7 +173,6 @@ def _train_sum(
     left_out = np.flatnonzero(rows.folds == fold)
     weights = np.where(rows.folds == fold, 0.0, rows.weights)
     offset = objective.fit_offset(weights)
-    every = slice(0, len(offset))
     latents = np.tile(offset, (len(rows), 1))
     parts: list[BoostedTrees] = []
     best = (_score_latents(objective, latents, left_out, rows.weights), 0, latents[left_out])
@@ -182,7 +181,7 @@ def _train_sum(
         trees, latents = boost_fresh_tests(
             weak,
             rows.pixels,
-            lambda A: objective.derivatives(A, every),
+            objective.derivatives,
             weights,
             latents,
             replace(rules, n_rounds=n),

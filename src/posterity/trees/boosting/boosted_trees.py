@@ -114,15 +114,11 @@ class BoostedTrees:
         """How many trees there are in all members, T."""
         return len(self.nodes) - 1
 
-    def latents(self, weak: family.Family, rows: Any, n_jobs: int | None = None) -> Array:
-        """The mean over members of offset and leaf values, (n, L)."""
-        return np.mean(self.member_latents(weak, rows, n_jobs), axis=0)
-
-    def member_latents(self, weak: family.Family, rows: Any, n_jobs: int | None = None) -> Array:
+    def member_latents(self, weak: family.Family, rows: Any) -> Array:
         """The sum of each member, (K, n, L)."""
         return self._sum_leaves(weak, rows, self.values) + self.offset[:, None]
 
-    def variances(self, weak: family.Family, rows: Any, n_jobs: int | None = None) -> Array:
+    def variances(self, weak: family.Family, rows: Any) -> Array:
         """What leaf values leave open, (n, L): inverse precisions summed over the trees of a
         member, and their mean over members."""
         return np.mean(self._sum_leaves(weak, rows, 1.0 / self.precisions), axis=0)
@@ -150,15 +146,6 @@ class BoostedTrees:
     def _moment_table(self) -> Array:
         """Values of leaves, and the mean of their inverse precisions, (Q, L + 1)."""
         return np.column_stack([self.values, np.mean(1.0 / self.precisions, axis=1)])
-
-    def staged_latents(self, weak: family.Family, rows: Any) -> Iterator[Array]:
-        """Latent values (n, L) after the first round of all members, the second, and so on."""
-        n_rounds = int(np.diff(self.members).max(initial=0))
-        total = np.repeat(self.offset[:, None], len(rows), axis=1)
-        for number in range(n_rounds):
-            one = self._take_trees(self.members[:-1] + number, self.members[1:])
-            total = total + one._sum_leaves(weak, rows, one.values)
-            yield np.mean(total, axis=0)
 
     def truncate(self, n_rounds: int) -> BoostedTrees:
         """The first trees of each member only: what training of this many rounds gives."""

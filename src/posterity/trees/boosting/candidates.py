@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.trees.boosting import member
+from posterity.trees.boosting import member, splitting
 from posterity.trees.boosting.boosted_trees import BoostedTrees, Round
 from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.class_rows import BoostedRows, Sides
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.screens import Codes
-from posterity.trees.boosting.tree_records import GrownTree, TreeRules, sum_by_leaf
+from posterity.trees.boosting.tree_records import GrownTree, TreeRules
 from posterity.trees.families import family
 
 _ROWS_FOR_THRESHOLDS = 4096  # quantiles of fresh tests are right to a hundredth
@@ -279,10 +279,10 @@ def boost_fresh_tests(
         slopes, curvatures = derivatives(latents)
         chosen = _draw_rows(counted, weights, rules.n_rows, rng)
         catalogue, tree = _grow_tree(tests, chosen, slopes, curvatures, weights, rules, rng)
-        leaves = _find_leaves(weak, rows, catalogue, tree)
-        G, H = (sum_by_leaf(leaves, x, weights, tree.n_leaves) for x in (slopes, curvatures))
-        precisions = (H + rules.tree.prior_precision) / rules.learning_rate**2
-        values = rules.learning_rate * G / (H + rules.tree.prior_precision)
+        leaves = _find_leaves(rows, catalogue, tree)
+        values, precisions = tree.solve_leaves(
+            leaves, slopes, curvatures, weights, rules.tree.prior_precision, rules.learning_rate
+        )
         latents += values[leaves]
         found.append((tree, values, precisions))
         catalogues.append(catalogue)
@@ -324,27 +324,10 @@ def _grow_tree(
     return catalogue, replace(tree, tests=which.reshape(-1).astype(np.int64), leaves=_NO_LEAVES)
 
 
-def _find_leaves(
-    weak: family.Family, rows: Any, catalogue: Catalogue, tree: GrownTree
-) -> NDArray[np.int32]:
+def _find_leaves(rows: Any, catalogue: Catalogue, tree: GrownTree) -> NDArray[np.int32]:
     """The leaf of every row, which answers the tests of the tree."""
-    places = np.arange(len(rows), dtype=np.int32)
-    answers = [
-        answer_test(weak, rows, places, catalogue.tests[j : j + 1])
-        for j in range(len(catalogue.tests))
-    ]
-    cuts = catalogue.cuts[tree.tests, tree.codes]
-    on_right = [~(answers[t] <= cut) for t, cut in zip(tree.tests, cuts, strict=True)]
-    leaves = np.zeros(len(rows), dtype=np.int32)
-    if tree.children is None:
-        for d, side in enumerate(on_right):
-            leaves += side.astype(np.int32) << d
-        return leaves
-    node = np.zeros(len(rows), dtype=np.int32) if len(on_right) else ~leaves
-    for number, side in enumerate(on_right):  # a child that is a node comes later
-        here = node == number
-        node[here] = tree.children[number, side[here].astype(np.intp)]
-    return ~node
+    codes = catalogue.encode_rows(rows, np.arange(len(rows), dtype=np.int32))
+    return splitting.find_leaves(codes, tree.tests, tree.codes, tree.children)
 
 
 def _collect(

@@ -57,7 +57,7 @@ class Catalogue:
         if own is not None:
             return cls(weak, tests, own)
         blocks = [
-            _thin_thresholds(binning.find_edges(answers.T, weights), n_offsets)
+            thin_thresholds(binning.find_edges(answers.T, weights), n_offsets)
             for answers in _answer_tests(weak, rows, places, tests)
         ]
         return cls(weak, tests, np.concatenate(blocks))
@@ -108,7 +108,7 @@ def _answer_tests(weak: Family, rows: Any, places: Places, tests: Tests) -> Iter
         yield np.asfortranarray(answers, dtype=np.float64)
 
 
-def _thin_thresholds(edges: Array, n_offsets: int) -> Array:
+def thin_thresholds(edges: Array, n_offsets: int) -> Array:
     """At most so many thresholds of each test, evenly from all of them; the rest is +inf."""
     kept = np.full_like(edges, np.inf)
     for j, n in enumerate(np.isfinite(edges).sum(axis=1).tolist()):

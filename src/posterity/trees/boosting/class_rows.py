@@ -6,7 +6,7 @@ import abc
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,18 @@ class BoostedRows(abc.ABC):
 
     prior_precision: float
     """Of the value of a side, for each latent value."""
+
+    @classmethod
+    def start_from_offset(cls, offset: Array, y: Array, weights: Array, prior_rows: float) -> Self:
+        """All rows where no step has been added yet."""
+        return cls.start_from_latents(np.tile(offset, (len(y), 1)), y, weights, prior_rows)
+
+    @classmethod
+    @abc.abstractmethod
+    def start_from_latents(
+        cls, latents: Array, y: Array, weights: Array, prior_rows: float
+    ) -> Self:
+        """Rows at latent values (N, L), which are written to."""
 
     @property
     def screening_precision(self) -> float:
@@ -82,16 +94,9 @@ class TwoClasses(BoostedRows):
     prior_precision: float
 
     @classmethod
-    def start_from_offset(
-        cls, offset: Array, y: Array, weights: Array, prior_rows: float
-    ) -> TwoClasses:
-        """All rows where no step has been added yet."""
-        return cls.start_from_latents(np.full((len(y), 1), offset[0]), y, weights, prior_rows)
-
-    @classmethod
     def start_from_latents(
         cls, latents: Array, y: Array, weights: Array, prior_rows: float
-    ) -> TwoClasses:
+    ) -> Self:
         """Rows at latent values (N, 1), which are written to."""
         odds = _compute_odds(latents[:, 0])
         return cls(y, weights, latents, odds, prior_rows * _INFORMATION_OF_TWO)
@@ -195,16 +200,9 @@ class SoftmaxRows(BoostedRows):
     prior_precision: float  # of the value of one class
 
     @classmethod
-    def start_from_offset(
-        cls, offset: Array, y: Array, weights: Array, prior_rows: float
-    ) -> SoftmaxRows:
-        """All rows where no step has been added yet."""
-        return cls.start_from_latents(np.tile(offset, (len(y), 1)), y, weights, prior_rows)
-
-    @classmethod
     def start_from_latents(
         cls, latents: Array, y: Array, weights: Array, prior_rows: float
-    ) -> SoftmaxRows:
+    ) -> Self:
         """Rows at latent values (N, C), which are written to."""
         N, C = latents.shape
         p, log_p = np.empty((N, C)), np.empty(N)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,7 @@ def grow_oblivious(growing: GrowingTree) -> GrownTree:
         tests, cuts, gains = _grow_alone(growing)
     else:
         tests, cuts, gains = _grow_with_threads(growing)
-    codes = growing.coded.codes
-    leaves = np.empty(codes.shape[1], dtype=np.int32)
-    splitting.find_leaves(codes, tests, cuts, leaves)
+    leaves = splitting.find_leaves(growing.coded.codes, tests, cuts, None)
     return GrownTree(tests, cuts, None, gains, leaves, 1 << len(tests), growing.signs[tests])
 
 
@@ -195,19 +193,8 @@ def _screen_leaves(
     found = []
     for a, leaf in enumerate(leaves):
         k = int(np.argmax(scores[a]))
-        found.append(
-            _Leaf(
-                leaf.begin,
-                leaf.end,
-                leaf.slot,
-                leaf.depth,
-                leaf.link,
-                leaf.bounds,
-                growing.find_test(k),
-                int(cuts[a, k]),
-                float(gains[a, k]),
-            )
-        )
+        best = growing.find_test(k), int(cuts[a, k]), float(gains[a, k])
+        found.append(replace(leaf, test=best[0], code=best[1], gain=best[2]))
     return found
 
 
@@ -264,8 +251,7 @@ def _conclude(growing: GrowingTree, splits: _Splits, leaves: list[_Leaf]) -> Gro
     tests = np.array(splits.tests, dtype=np.int64)
     codes = np.array(splits.codes, dtype=np.int64)
     children = np.array(splits.children, dtype=np.int32).reshape(-1, 2)
-    found = np.empty(growing.coded.codes.shape[1], dtype=np.int32)
-    splitting.descend(growing.coded.codes, tests, codes, children, found)
+    found = splitting.find_leaves(growing.coded.codes, tests, codes, children)
     bounds: Array | None = None
     if growing.signs.any():
         bounds = np.array([leaf.bounds for leaf in leaves])

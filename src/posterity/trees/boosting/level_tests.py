@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity.arrays import Array
-from posterity.trees.boosting.catalogue import Catalogue
+from posterity.trees.boosting.catalogue import Catalogue, thin_thresholds
 from posterity.trees.boosting.levels import LeveledColumns
 from posterity.trees.boosting.screens import Codes
 from posterity.trees.families import binning
@@ -213,10 +213,4 @@ def _last_start(starts: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 def _find_edges(values: Array, counts: Array, most: int) -> Array:
     """Cuts (255,) in the middle between values of neighbouring levels that rows have."""
-    found = binning.find_edges(values[:, None], counts)[0]
-    n = int(binning.count_edges(found[None])[0])
-    if n <= most:
-        return found
-    kept = np.full_like(found, np.inf)
-    kept[:most] = found[((np.arange(most) + 0.5) * n / most).astype(np.int64)]
-    return kept
+    return thin_thresholds(binning.find_edges(values[:, None], counts), most)[0]

@@ -19,7 +19,7 @@ from posterity.trees.boosting.catalogue import Catalogue
 from posterity.trees.boosting.growing import Grower
 from posterity.trees.boosting.objectives import Objective
 from posterity.trees.boosting.screens import Codes
-from posterity.trees.boosting.tree_records import TreeRules, sum_by_leaf
+from posterity.trees.boosting.tree_records import TreeRules
 
 _IRRATIONAL = 0.6180339887498949
 
@@ -155,11 +155,11 @@ class Member:
     latents: Array  # (N, L), of training rows without their own targets where the plan says so
     variances: Array  # (N, L), inverse precisions of leaf values, summed over trees
     offset: Array  # (L,)
-    rounds: list[list[Round]]  # by part
+    rounds: list[Round]
     rng: np.random.Generator
     has_grown: bool = True
     tests: NDArray[np.int64] | None = None  # that it may use; None: all
-    orders: dict[int, NDArray[np.intp]] = field(default_factory=dict)  # of outputs, by part
+    order: NDArray[np.intp] | None = None  # of outputs
 
     @classmethod
     def start(
@@ -176,70 +176,59 @@ class Member:
             variances = np.zeros_like(latents)
         else:
             offset = np.zeros_like(offset)
-        return cls(weights, latents, variances, offset, [[] for _ in objective.parts], rng)
+        return cls(weights, latents, variances, offset, [], rng)
 
     def boost(self, grower: Grower, objective: Objective, plan: BoostingPlan) -> None:
-        """Add a tree for each part of the objective."""
-        self.has_grown = False
-        for part, outputs in enumerate(objective.parts):
-            slopes, curvatures = objective.derivatives(self.latents, outputs)
-            rules = _cool_rules(plan, len(self.rounds[part]), float(np.sum(self.weights)))
-            prior = plan.tree.prior_precision * objective.measure_row(curvatures, self.weights)
-            tree = grower.grow(
-                *self._sketch_outputs(part, slopes, curvatures, grower.coded.codes, plan),
-                _draw_weights(self.weights, plan, self.rng),
-                replace(rules, prior_precision=prior),
-                self.rng,
-                _draw_tests(self.tests, len(grower.coded.codes), plan.n_tests, self.rng),
-            )
-            self.has_grown |= len(tree.tests) > 0
-            sums, curvature_sums = (
-                sum_by_leaf(tree.leaves, x, self.weights, tree.n_leaves)
-                for x in (slopes, curvatures)
-            )
-            newton = sums / (curvature_sums + prior)
-            values = tree.bound_values(plan.learning_rate * newton)
-            precisions = (curvature_sums + prior) / plan.learning_rate**2
-            self.rounds[part].append((replace(tree, leaves=_NO_LEAVES), values, precisions))
-            _move_rows(
-                tree.leaves,
-                slopes,
-                curvatures,
-                self.weights * plan.leaves_own_target_out,
-                plan.learning_rate,
-                values,
-                precisions,
-                self.latents[:, outputs],
-                self.variances[:, outputs],
-            )
+        """Add a tree."""
+        slopes, curvatures = objective.derivatives(self.latents)
+        rules = _cool_rules(plan, len(self.rounds), float(np.sum(self.weights)))
+        prior = plan.tree.prior_precision * objective.measure_row(curvatures, self.weights)
+        tree = grower.grow(
+            *self._sketch_outputs(slopes, curvatures, grower.coded.codes, plan),
+            _draw_weights(self.weights, plan, self.rng),
+            replace(rules, prior_precision=prior),
+            self.rng,
+            _draw_tests(self.tests, len(grower.coded.codes), plan.n_tests, self.rng),
+        )
+        self.has_grown = len(tree.tests) > 0
+        newton, precisions = tree.solve_leaves(
+            tree.leaves, slopes, curvatures, self.weights, prior, plan.learning_rate
+        )
+        values = tree.bound_values(newton)
+        self.rounds.append((replace(tree, leaves=_NO_LEAVES), values, precisions))
+        _move_rows(
+            tree.leaves,
+            slopes,
+            curvatures,
+            self.weights * plan.leaves_own_target_out,
+            plan.learning_rate,
+            values,
+            precisions,
+            self.latents,
+            self.variances,
+        )
 
     def _sketch_outputs(
-        self, part: int, slopes: Array, curvatures: Array, codes: Codes, plan: BoostingPlan
+        self, slopes: Array, curvatures: Array, codes: Codes, plan: BoostingPlan
     ) -> tuple[Array, Array]:
         """Slopes and curvatures by which tests are chosen."""
         n_directions, weights = plan.n_directions, self.weights
         if n_directions is None or n_directions >= slopes.shape[1]:
             return slopes, curvatures
-        if part not in self.orders:
-            self.orders[part] = order_outputs(codes, slopes, weights)
-        order = self.orders[part]
-        return sketch_outputs(slopes, curvatures, weights, order, n_directions, self.rng)
+        if self.order is None:
+            self.order = order_outputs(codes, slopes, weights)
+        return sketch_outputs(slopes, curvatures, weights, self.order, n_directions, self.rng)
 
     def differentiate(self, objective: Objective, at_latents: bool) -> tuple[Array, Array]:
-        """Slopes and curvatures (N, L) of all parts, at the latents or at the best constant."""
+        """Slopes and curvatures (N, L), at the latents or at the best constant."""
         latents = self.latents
         if not at_latents:
             latents = np.tile(objective.fit_offset(self.weights), (len(latents), 1))
-        found = [objective.derivatives(latents, part) for part in objective.parts]
-        slopes, curvatures = (np.concatenate(own, axis=1) for own in zip(*found, strict=True))
-        return slopes, curvatures
+        return objective.derivatives(latents)
 
-    def collect_trees(
-        self, catalogue: Catalogue, objective: Objective, part: int, n_rounds: int
-    ) -> BoostedTrees:
-        """The first trees of a part."""
-        offset = self.offset[objective.parts[part]]
-        return BoostedTrees.from_rounds(catalogue, offset, self.rounds[part][:n_rounds])
+    def collect_trees(self, catalogue: Catalogue, n_rounds: int) -> BoostedTrees:
+        """The first trees."""
+        return BoostedTrees.from_rounds(catalogue, self.offset, self.rounds[:n_rounds])
 
 
 _NO_LEAVES = np.empty(0, dtype=np.int32)  # rows need not be held once they have moved

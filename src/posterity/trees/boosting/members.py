@@ -55,7 +55,7 @@ class CrossFit:
     """Members up to the round that suits left-out rows best, and the latents of these rows."""
 
     family: Family  # with the tests that members learned
-    trees: tuple[BoostedTrees, ...]  # of each part of the objective, all members
+    trees: BoostedTrees  # of all members
     held_out_latents: Array  # (N, L), NaN where no member left the row out
     held_out_variances: Array  # (N, L), what leaf values leave open of them
     second_latents: Array  # (N, L), by another member that left the row out; NaN without one
@@ -63,10 +63,16 @@ class CrossFit:
     n_rounds: int
     stop_reason: str
 
-    @property
-    def held_out_log_score(self) -> float:
-        """Mean log-probability of the targets of left-out rows; NaN without any."""
-        return float(self.scores[self.n_rounds]) if len(self.scores) else float("nan")
+    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> CrossFit:
+        """The same after the trees of an earlier fit, and the scores of its rounds."""
+        n_before = int(np.diff(earlier.members).max(initial=0))
+        before = self.scores[:0] if scores is None else scores[:n_before]
+        return replace(
+            self,
+            trees=earlier.append(self.trees),
+            scores=np.concatenate([before, self.scores]),
+            n_rounds=n_before + self.n_rounds,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +142,11 @@ def cross_fit(
             if plan.patience is not None and judge.n_rounds_since_best >= plan.patience:
                 reason = f"rows held out gained nothing in {plan.patience} rounds"
                 break
-    n_rounds = judge.best if judge.scores else max(len(m.rounds[0]) for m in members)
+    n_rounds = judge.best if judge.scores else max(len(m.rounds) for m in members)
     shape = members[0].latents.shape
     return CrossFit(
         catalogue.family,
-        tuple(
-            BoostedTrees.join([m.collect_trees(catalogue, objective, p, n_rounds) for m in members])
-            for p in range(len(objective.parts))
-        ),
+        BoostedTrees.join([member.collect_trees(catalogue, n_rounds) for member in members]),
         judge.spread(judge.latents, *shape),
         judge.spread(judge.variances, *shape),
         judge.spread_second(*shape),

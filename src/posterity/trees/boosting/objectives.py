@@ -21,11 +21,6 @@ class Objective(abc.ABC):
     It holds no latents: several members, which are at different ones, share it.
     """
 
-    @property
-    @abc.abstractmethod
-    def parts(self) -> tuple[slice, ...]:
-        """Outputs that share a tree in every round, such as all classes; parts take turns."""
-
     @abc.abstractmethod
     def fit_offset(self, weights: Array) -> Array:
         """The constant latents (L,) from which trees start."""
@@ -35,8 +30,8 @@ class Objective(abc.ABC):
         """Log-probability of the targets of some rows, (m,), at their latents (m, L)."""
 
     @abc.abstractmethod
-    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
-        """Slopes and curvatures (N, l) > 0 of the log-probability in the latents of a part.
+    def derivatives(self, latents: Array) -> tuple[Array, Array]:
+        """Slopes and curvatures (N, L) > 0 of the log-probability in the latents.
 
         Where steps are to be natural gradients, the curvature is the Fisher information.
         """
@@ -55,15 +50,11 @@ class TwoClassTargets(Objective):
     --------
     >>> import numpy as np
     >>> two = TwoClassTargets(np.array([0, 1, 1]))
-    >>> two.derivatives(np.zeros((3, 1)), slice(0, 1))[0].ravel()
+    >>> two.derivatives(np.zeros((3, 1)))[0].ravel()
     array([-0.5,  0.5,  0.5])
     """
 
     y: NDArray[np.int64]  # (N,)
-
-    @property
-    def parts(self) -> tuple[slice, ...]:
-        return (slice(0, 1),)
 
     def fit_offset(self, weights: Array) -> Array:
         return np.diff(_log_shares(self.y, weights, 2))
@@ -71,7 +62,7 @@ class TwoClassTargets(Objective):
     def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
         return -np.logaddexp(0.0, np.where(self.y[rows] == 1, -1.0, 1.0) * latents[:, 0])
 
-    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+    def derivatives(self, latents: Array) -> tuple[Array, Array]:
         slopes, curvatures = np.empty(latents.shape), np.empty(latents.shape)
         _differentiate_sigmoid(self.y, latents, slopes, curvatures)
         return slopes, curvatures
@@ -85,17 +76,13 @@ class ClassTargets(Objective):
     --------
     >>> import numpy as np
     >>> three = ClassTargets(np.array([0, 2]), 3)
-    >>> three.derivatives(np.zeros((2, 3)), slice(0, 3))[0].round(2)
+    >>> three.derivatives(np.zeros((2, 3)))[0].round(2)
     array([[ 0.67, -0.33, -0.33],
            [-0.33, -0.33,  0.67]])
     """
 
     y: NDArray[np.int64]  # (N,)
     n_classes: int
-
-    @property
-    def parts(self) -> tuple[slice, ...]:
-        return (slice(0, self.n_classes),)
 
     def fit_offset(self, weights: Array) -> Array:
         shares = _log_shares(self.y, weights, self.n_classes)
@@ -106,7 +93,7 @@ class ClassTargets(Objective):
         own = latents[np.arange(len(rows)), self.y[rows]]
         return own - top - np.log(np.sum(np.exp(latents - top[:, None]), axis=1))
 
-    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+    def derivatives(self, latents: Array) -> tuple[Array, Array]:
         slopes, curvatures = np.empty(latents.shape), np.empty(latents.shape)
         _differentiate_softmax(self.y, latents, slopes, curvatures)
         return slopes, curvatures
@@ -215,10 +202,6 @@ class LocationTargets(Objective):
         begun.follow(y, a, weights, _OFFSET_STEPS)
         return cls(y, weights, begun, Constants(begun.likelihood, bounds))
 
-    @property
-    def parts(self) -> tuple[slice, ...]:
-        return (slice(0, 1),)
-
     def fit_offset(self, weights: Array) -> Array:
         return np.array([self.training.likelihood.fit_constant(self.y, weights)[0]])
 
@@ -227,7 +210,7 @@ class LocationTargets(Objective):
         self.held_out.follow(y, a, self.weights[rows])
         return self.held_out.likelihood.log_prob(y, a)
 
-    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+    def derivatives(self, latents: Array) -> tuple[Array, Array]:
         a, own = latents[:, 0], self.training
         if own.n_calls % _CALLS_OF_STEP == 0:
             own.follow(self.y, a, self.weights)
@@ -262,10 +245,6 @@ class SpreadTargets(Objective):
         theta = self.likelihood.theta
         object.__setattr__(self, "centre", float(theta[0]) if len(theta) else 0.0)
 
-    @property
-    def parts(self) -> tuple[slice, ...]:
-        return (slice(0, 1),)
-
     def fit_offset(self, weights: Array) -> Array:
         bounds = np.stack([self.likelihood.theta] * 2, axis=1)
         bounds[0] += [-_WIDEST, _WIDEST]
@@ -276,7 +255,7 @@ class SpreadTargets(Objective):
     def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
         return self.at(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
 
-    def derivatives(self, latents: Array, part: slice) -> tuple[Array, Array]:
+    def derivatives(self, latents: Array) -> tuple[Array, Array]:
         away, own = latents[:, 0] - self.centre, self.at(latents[:, 0])
         slopes = own.score(self.y, self.a)[1]
         slopes = np.where((np.abs(away) >= _WIDEST) & (slopes * away > 0.0), 0.0, slopes)

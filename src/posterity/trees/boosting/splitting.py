@@ -105,14 +105,29 @@ def _part_rows(
     return int(middle)
 
 
-@compilation.compile_at_first_call
 def find_leaves(
+    codes: NDArray[np.uint8],
+    tests: NDArray[np.int64],
+    cuts: NDArray[np.int64],
+    children: NDArray[np.int32] | None,
+) -> NDArray[np.int32]:
+    """The leaf of every row of a tree, by codes (J, N); without children it is oblivious."""
+    leaves = np.empty(codes.shape[1], dtype=np.int32)
+    if children is None:
+        _answer_bits(codes, tests, cuts, leaves)
+    else:
+        _descend(codes, tests, cuts, children, leaves)
+    return leaves
+
+
+@compilation.compile_at_first_call
+def _answer_bits(
     codes: NDArray[np.uint8],
     tests: NDArray[np.int64],
     cuts: NDArray[np.int64],
     leaves: NDArray[np.int32],
 ) -> None:
-    """The leaf of every row: bit d says whether its code of test d exceeds the cut."""
+    """Bit d of a leaf says whether the code of test d exceeds the cut."""
     for i in range(len(leaves)):
         leaves[i] = 0
     for d in range(len(tests)):
@@ -122,14 +137,13 @@ def find_leaves(
 
 
 @compilation.compile_at_first_call
-def descend(
+def _descend(
     codes: NDArray[np.uint8],
     tests: NDArray[np.int64],
     cuts: NDArray[np.int64],
     children: NDArray[np.int32],
     leaves: NDArray[np.int32],
 ) -> None:
-    """The leaf of every row of a tree whose nodes have tests of their own."""
     for i in range(len(leaves)):
         node = 0 if len(tests) else -1
         while node >= 0:

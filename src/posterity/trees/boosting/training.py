@@ -18,6 +18,7 @@ from posterity.trees.boosting.member import BoostingPlan
 from posterity.trees.boosting.members import (
     NO_FOLD,
     CodedTable,
+    CrossFit,
     FoldPlan,
     StartingPoint,
     cross_fit,
@@ -34,25 +35,10 @@ _SHARED_CLASSES = 0.1  # of the rows left out, by two members
 class BoostedClasses:
     """Trees and their calibration, and how both suit the rows that members left out."""
 
-    family: Family  # with the tests that members learned
-    trees: BoostedTrees
+    fit: CrossFit
     calibration: ClassCalibration
-    scores: Array  # (1 + R,), mean log-probability of left-out rows by round
     held_out_latents: Array  # (N, L), calibrated; NaN where no member left the row out
     gain: float  # nats a row, of the mean of members over the one that left the row out
-    n_rounds: int
-    stop_reason: str
-
-    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedClasses:
-        """The same after the trees of an earlier fit, and the scores of its rounds."""
-        n_before = int(np.diff(earlier.members).max(initial=0))
-        before = self.scores[:0] if scores is None else scores[:n_before]
-        return replace(
-            self,
-            trees=earlier.append(self.trees),
-            scores=np.concatenate([before, self.scores]),
-            n_rounds=n_before + self.n_rounds,
-        )
 
 
 def fit_boosted_classes(
@@ -88,7 +74,9 @@ def fit_boosted_classes(
         Whether some rows are left out by two members, which tells what the mean of members gains.
     """
     weights = table.weights
-    second = _share_rows(table, _SHARED_CLASSES, rng) if share_rows else None
+    second = None
+    if share_rows:
+        second = draw_second_folds(table.folds, table.groups, _SHARED_CLASSES, rng)
     found = cross_fit(table, class_targets(y, n_classes), plan, rng, start, second)
     latents, variances = found.held_out_latents, np.mean(found.held_out_variances, axis=1)
     out = ~np.isnan(latents[:, 0])
@@ -102,24 +90,8 @@ def fit_boosted_classes(
         contrast_classes(moderate(a[both], variances[both]))
         for a in (latents, two, 0.5 * (latents + two))
     )
-    gain = _measure_gain(one, other, mean, weights[both], found.trees[0].n_members)
-    return BoostedClasses(
-        found.family,
-        found.trees[0],
-        calibration,
-        found.scores,
-        moderate(latents, variances),
-        gain,
-        found.n_rounds,
-        found.stop_reason,
-    )
-
-
-def _share_rows(
-    table: CodedTable, share: float, rng: np.random.Generator
-) -> NDArray[np.int64] | None:
-    """A second member for some of the rows left out, see :func:`members.draw_second_folds`."""
-    return draw_second_folds(table.folds, table.groups, share, rng)
+    gain = _measure_gain(one, other, mean, weights[both], found.trees.n_members)
+    return BoostedClasses(found, calibration, moderate(latents, variances), gain)
 
 
 def _measure_gain(one: Array, other: Array, mean: Array, weights: Array, n_members: int) -> float:
@@ -148,26 +120,11 @@ _SHARED_NUMBERS = 0.25  # of the rows left out, by two members
 class BoostedNumbers:
     """Trees of location and spread, the noise, and scores of rows that members left out."""
 
-    family: Family  # with the tests that members learned
-    location: BoostedTrees
+    fit: CrossFit  # of the location, with scores at constant noise
+    family: Family  # with the tests that members learned, also those of the spread
     spread: BoostedTrees | None
     noise: Noise
-    scores: Array  # (1 + R,), mean log-probability of left-out rows by round, at constant noise
-    held_out_latents: Array  # (N,), NaN where no member left the row out
-    held_out_log_prob: Array  # (N,)
-    n_rounds: int
-    stop_reason: str
-
-    def append_to(self, earlier: BoostedTrees, scores: Array | None) -> BoostedNumbers:
-        """The same after the trees of an earlier fit, and the scores of its rounds."""
-        n_before = int(np.diff(earlier.members).max(initial=0))
-        before = self.scores[:0] if scores is None else scores[:n_before]
-        return replace(
-            self,
-            location=earlier.append(self.location),
-            scores=np.concatenate([before, self.scores]),
-            n_rounds=n_before + self.n_rounds,
-        )
+    held_out_log_prob: Array  # (N,), NaN where no member left the row out
 
 
 def fit_boosted_numbers(
@@ -203,12 +160,14 @@ def fit_boosted_numbers(
     likelihood = None if likelihood is None else likelihood.bind(y)
     weights, groups = table.weights, table.groups
     targets = LocationTargets.start(y, weights, likelihood or likelihoods.Normal())
-    second = _share_rows(table, _SHARED_NUMBERS, of_location) if share_rows else None
+    second = None
+    if share_rows:
+        second = draw_second_folds(table.folds, groups, _SHARED_NUMBERS, of_location)
     of_targets = replace(plan, leaves_own_target_out=False)
     found = cross_fit(table, targets, of_targets, of_location, start, second)
     family = found.family
     a, v = found.held_out_latents[:, 0], found.held_out_variances[:, 0]
-    out, n_members = np.isfinite(a), found.trees[0].n_members
+    out, n_members = np.isfinite(a), found.trees.n_members
     spread, eta, noise = None, None, Noise(targets.training.likelihood)
     log_prob = np.full(len(y), np.nan)
     if out.any():
@@ -223,24 +182,14 @@ def fit_boosted_numbers(
             of_held = cross_fit(own, held.targets, _plan_spread(plan), of_spread)
             family = of_held.family
             if of_held.n_rounds:
-                spread, eta = of_held.trees[0], of_held.held_out_latents[:, 0]
+                spread, eta = of_held.trees, of_held.held_out_latents[:, 0]
         open_variance = float(np.average(v[out], weights=weights[out]))
         other = exposed_counts.separate(y, found.second_latents[:, 0])[1]
         found_noise = held.calibrate(eta, other, open_variance, n_members, groups)
         log_exposure = exposed_counts.find_typical(y[out], weights[out])
         noise = replace(found_noise.noise, log_exposure=log_exposure)
         log_prob = found_noise.score(y, a, v, eta)
-    return BoostedNumbers(
-        family,
-        found.trees[0],
-        spread,
-        noise,
-        found.scores,
-        a,
-        log_prob,
-        found.n_rounds,
-        found.stop_reason,
-    )
+    return BoostedNumbers(found, family, spread, noise, log_prob)
 
 
 def _plan_spread(plan: BoostingPlan) -> BoostingPlan:

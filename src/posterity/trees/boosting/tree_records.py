@@ -75,6 +75,33 @@ class GrownTree:
     signs: NDArray[np.int8] | None = None  # (n_nodes,), of an oblivious tree: monotone tests
     bounds: Array | None = None  # (n_leaves, 2), of other trees: where values may lie
 
+    def solve_leaves(
+        self,
+        leaves: NDArray[np.int32],
+        slopes: Array,
+        curvatures: Array,
+        weights: Array,
+        prior: float,
+        rate: float,
+    ) -> tuple[Array, Array]:
+        """Values (n_leaves, L) of one Newton step, of which a fraction is added, and precisions.
+
+        Parameters
+        ----------
+        leaves : array (N,)
+            The leaf of each row.
+        slopes, curvatures : array (N, L)
+            Of each row's log-probability.
+        weights : array (N,)
+            How often rows count.
+        prior : float
+            Precision of the normal prior of a value.
+        rate : float
+            The fraction.
+        """
+        G, H = (sum_by_leaf(leaves, x, weights, self.n_leaves) for x in (slopes, curvatures))
+        return rate * (G / (H + prior)), (H + prior) / rate**2
+
     def bound_values(self, values: Array) -> Array:
         """Values (n_leaves, L) that rise or fall with monotone tests, as near as these may be."""
         if self.bounds is not None:

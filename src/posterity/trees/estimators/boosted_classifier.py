@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
+from posterity.constructors import declare_parameters
 from posterity.models import Member, ModelCard
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
@@ -22,12 +23,12 @@ from posterity.models.classifier import (
 )
 from posterity.page_forms import Form
 from posterity.trees.boosting import calibration, training
-from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.estimators import split_model
 from posterity.trees.estimators.boosted_model import BoostedModel, BoostedTargets, BoostingStart
 from posterity.trees.estimators.boosted_rows import PreparedRows
 
 
+@declare_parameters
 class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     """Boosted trees for classification, with calibrated probabilities.
 
@@ -50,77 +51,17 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
     A round of one member with N rows and J tests takes time N J max_depth / 2, times the number of
     classes if there are more than two.
 
-    Parameters
-    ----------
-    n_estimators : int, default=300
-        Maximum number of rounds, each of which adds a tree to every member.
-    splits : Family, optional
-        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
-        columns.
-    learning_rate : float, optional
-        Fraction of a Newton step that a tree adds, > 0 and at most 1. None: chosen from the number
-        of rows and of rounds.
-    growth : {"oblivious", "level", "leaf"}, default="oblivious"
-        One test for each level of a tree; or one for each node, level by level, or first where it
-        gains most.
-    max_depth : int, default=6
-        Maximum number of tests from the root to a leaf.
-    max_leaf_nodes : int, optional
-        Maximum number of leaves, of trees that are not oblivious.
-    min_samples_leaf : float, default=1
-        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
-        each side of the test of a level.
-    l2_regularization : float, default=1
-        Precision of the normal prior of a leaf value.
-    random_strength : float, default=1
-        Standard deviation of random scores, in units of the sampling error of a score. 0: the best
-        test is taken.
-    bootstrap : bool, default=True
-        Whether tests are chosen by Bayesian bootstrap weights of the rows.
-    subsample : float, default=1
-        Fraction of the rows, drawn in each round, by which tests are chosen.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
-        family without an end of tests draws this many once, before the first round.
-    monotonic_cst : array-like of shape (D,) or dict, optional
-        1 or -1 where the probability of the second class may only increase or decrease with a
-        column, else 0. For two classes.
-    categorical_features : sequence of int, str or bool, optional
-        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
-        a data frame. Trees separate a level from the others, and sets of levels by what members
-        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
-    cv : int, splitter or iterable of (train, test), optional
-        Number of members, each of which leaves out other rows; or splits of scikit-learn, each of
-        whose test rows a member leaves out. None: ten for few rows, down to one that leaves out a
-        tenth of the rows. 1: one member that uses all rows for ``n_estimators`` rounds, without
-        calibration.
-    n_iter_no_change : int, optional
-        Number of rounds without improvement after which training ends. None: that of four full
-        Newton steps.
-    warm_start : bool, default=False
-        Whether ``fit`` continues from the trees of an earlier fit of the same rows.
-    n_jobs : int, optional
-        Number of threads. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for folds, weights, scores and drawn tests.
-
     Attributes
     ----------
     classes_ : array of shape (C,)
         Class labels, sorted.
     trees_ : BoostedTrees
         The trees of all members as flat arrays.
-    splits_ : Family
-        The family of tests, fitted.
     calibration_ : ClassCalibration
         ``sharpness`` by which latent values are multiplied, and ``variance_factor`` of their
         variance, from rows that members left out.
-    n_estimators_ : int
-        Number of rounds that were kept.
     learning_rate_ : float
         As given, or chosen.
-    n_members_ : int
-        Number of members.
     validation_scores_ : array of shape (1 + rounds,) or None
         Mean log probability of the class of a left-out row for the constant, and after each round.
     oob_log_score_, oob_score_ : float
@@ -129,15 +70,6 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         where no row was left out.
     oob_decision_function_ : array of shape (N, C)
         Probabilities of the classes by the member that left the row out; NaN where none did.
-    column_gain_ : array of shape (D,) or None
-        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
-        None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
-    seed_ : int
-        From which folds, weights and scores were drawn; a warm start draws the same folds.
-    stop_reason_ : str
-        Why the fit ended.
 
     See Also
     --------
@@ -175,21 +107,14 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
-        grown = vars(self).get("trees_")
-        if grown is None:
+        if "trees_" not in vars(self):
             return
-        validation.require(isinstance(grown, BoostedTrees), "trees_ must be boosted trees.")
-        grown.check_consistency()
-        n_latents = 1 if len(self.classes_) == 2 else len(self.classes_)
-        validation.require(
-            grown.offset.shape[1] == n_latents, "trees_ do not have the latents of the classes."
-        )
+        self._check_trees("trees_", 1 if len(self.classes_) == 2 else len(self.classes_))
         calibrated = vars(self).get("calibration_")
         is_one = isinstance(calibrated, calibration.ClassCalibration)
         validation.require(is_one, "calibration_ must be a calibration of classes.")
         self.calibration_.check_consistency()
         self._check_labels()
-        self._check_learned(vars(self).get("splits_"), grown.tests)
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
@@ -265,11 +190,7 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     def _check_targets_of(self, earlier: Self) -> None:
         now, self.classes_ = self.classes_, earlier.classes_
-        if not np.array_equal(now, self.classes_):
-            raise ValueError(
-                f"warm_start goes on with the classes of the last fit, {self.classes_.tolist()}, "
-                f"but y has {now.tolist()}; set warm_start=False to fit anew."
-            )
+        split_model.require_same_classes(now, self.classes_)
 
     def _gather_targets(self, source: models.Source) -> tuple[Array, Array | None]:
         if isinstance(source, designs.Chunks):
@@ -294,13 +215,9 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
             calibrate=start.point is None or start.earlier is not None,
             share_rows=self.cv is None or isinstance(self.cv, Integral),
         )
-        if start.earlier is not None:
-            found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_ = found.family
-        self.calibration_, self.learning_rate_ = found.calibration, start.plan.learning_rate
-        self.stop_reason_ = found.stop_reason
-        self.validation_scores_ = found.scores if len(found.scores) else None
-        self._adopt_trees(found.trees, found.n_rounds)
+        self.splits_, self.calibration_ = found.fit.family, found.calibration
+        self.learning_rate_ = start.plan.learning_rate
+        self._adopt_fit(found.fit, start.earlier)
         self._judge_held_out(found.held_out_latents, codes, rows)
         self.oob_log_score_ += found.gain
         return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -28,7 +27,7 @@ from posterity.models.streamed_rows import (
 from posterity.trees.boosting.boosted_trees import BoostedTrees
 from posterity.trees.boosting.levels import LeveledColumns, LevelLabels, QueryRows
 from posterity.trees.boosting.member import BoostingPlan
-from posterity.trees.boosting.members import StartingPoint
+from posterity.trees.boosting.members import CrossFit, StartingPoint
 from posterity.trees.boosting.shap import find_shapley_values
 from posterity.trees.estimators import boosted_rows, boosting_plan
 from posterity.trees.estimators.boosted_rows import PreparedRows
@@ -58,6 +57,76 @@ class BoostedModel(AdditiveModel, abc.ABC):
     """An estimator whose latent values are sums of trees, in members that leave rows out.
 
     A subclass says what targets are, and trains.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Maximum number of rounds, each of which adds a tree to every member.
+    splits : Family, optional
+        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
+        columns.
+    learning_rate : float, optional
+        Fraction of a Newton step that a tree adds, > 0 and at most 1. None: chosen from the number
+        of rows and of rounds.
+    growth : {"oblivious", "level", "leaf"}, default="oblivious"
+        One test for each level of a tree; or one for each node, level by level, or first where it
+        gains most.
+    max_depth : int, default=6
+        Maximum number of tests from the root to a leaf.
+    max_leaf_nodes : int, optional
+        Maximum number of leaves, of trees that are not oblivious.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
+        each side of the test of a level.
+    l2_regularization : float, default=1
+        Precision of the normal prior of a leaf value.
+    random_strength : float, default=1
+        Standard deviation of random scores, in units of the sampling error of a score. 0: the best
+        test is taken.
+    bootstrap : bool, default=True
+        Whether tests are chosen by Bayesian bootstrap weights of the rows.
+    subsample : float, default=1
+        Fraction of the rows, drawn in each round, by which tests are chosen.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
+        family without an end of tests draws this many once, before the first round.
+    monotonic_cst : array-like of shape (D,) or dict, optional
+        1 or -1 where the probability of the second class may only increase or decrease with a
+        column, else 0. For two classes.
+    categorical_features : sequence of int, str or bool, optional
+        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
+        a data frame. Trees separate a level from the others, and sets of levels by what members
+        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
+    cv : int, splitter or iterable of (train, test), optional
+        Number of members, each of which leaves out other rows; or splits of scikit-learn, each of
+        whose test rows a member leaves out. None: ten for few rows, down to one that leaves out a
+        tenth of the rows. 1: one member that uses all rows for ``n_estimators`` rounds, without
+        calibration.
+    n_iter_no_change : int, optional
+        Number of rounds without improvement after which training ends. None: that of four full
+        Newton steps.
+    warm_start : bool, default=False
+        Whether ``fit`` continues from the trees of an earlier fit of the same rows.
+    n_jobs : int, optional
+        Number of threads. The result does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for folds, weights, scores and drawn tests.
+
+    Attributes
+    ----------
+    splits_ : Family
+        The family of tests, fitted.
+    n_estimators_ : int
+        Number of rounds that were kept.
+    n_members_ : int
+        Number of members.
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
+        None for other families.
+    seed_ : int
+        From which folds, weights and scores were drawn; a warm start draws the same folds.
+    stop_reason_ : str
+        Why the fit ended.
     """
 
     n_estimators: int = field(default=300, kw_only=False)
@@ -203,6 +272,16 @@ class BoostedModel(AdditiveModel, abc.ABC):
         """By what sums of trees are multiplied."""
         return 1.0
 
+    def _check_trees(self, name: str, n_latents: int) -> None:
+        """Raise ValueError unless rows as they are taken can go down these trees."""
+        grown = vars(self).get(name)
+        validation.require(isinstance(grown, BoostedTrees), f"{name} must be boosted trees.")
+        assert isinstance(grown, BoostedTrees)
+        grown.check_consistency()
+        is_right = grown.offset.shape[1] == n_latents
+        validation.require(is_right, f"{name} must have {n_latents} latents.")
+        self._check_learned(vars(self).get("splits_"), grown.tests)
+
     def _check_labels(self) -> None:
         """Raise ValueError unless labels of categories are such."""
         if self.categorical_features is not None:
@@ -223,6 +302,14 @@ class BoostedModel(AdditiveModel, abc.ABC):
             validation.check_columns(self, X)
             self.labels_ = LevelLabels.from_rows(X, self._find_categorical())
         return super()._check_rows(self.labels_.number_labels(X), reset=reset)
+
+    def _adopt_fit(self, fit: CrossFit, earlier: BoostedModel | None) -> None:
+        """Set the attributes that follow from a fit, which continues an earlier one."""
+        if earlier is not None:
+            fit = fit.append_to(earlier.trees_, earlier.validation_scores_)
+        self.stop_reason_ = fit.stop_reason
+        self.validation_scores_ = fit.scores if len(fit.scores) else None
+        self._adopt_trees(fit.trees, fit.n_rounds)
 
     def _adopt_trees(self, grown: BoostedTrees, n_rounds: int) -> None:
         """Set the attributes that follow from the trees."""
@@ -271,11 +358,6 @@ class BoostedModel(AdditiveModel, abc.ABC):
                 raise ValueError(
                     f"{name} can be used only with rows in memory: omit it, or fit on a sample."
                 )
-
-    def _find_earlier_fit(self) -> Self | None:
-        """What a warm start continues: a copy of the model as it is."""
-        is_fitted = self.warm_start and "trees_" in vars(self)
-        return copy.copy(self) if is_fitted else None
 
     def _start(
         self,

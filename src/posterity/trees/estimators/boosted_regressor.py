@@ -59,41 +59,19 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         location is then robust, ``LogNormal()`` or ``Gamma()`` for positive targets, ``Poisson()``
         or ``NegativeBinomial()`` for counts. Parameters that are None are learned, the first of
         them by trees. None: least squares, and Student-t noise.
-    splits : Family, optional
-        Which tests the trees may use: a family of :mod:`posterity.trees`. None: values of single
-        columns.
     learning_rate : float, default=0.15
         Fraction of a step that a tree adds, > 0 and at most 1.
-    growth : {"oblivious", "level", "leaf"}, default="oblivious"
-        One test for each level of a tree; or one for each node, level by level, or first where it
-        gains most.
     max_depth : int, default=6
         Maximum number of tests from the root to a leaf; trees of the spread have at most four.
-    max_leaf_nodes : int, optional
-        Maximum number of leaves, of trees that are not oblivious.
-    min_samples_leaf : float, default=1
-        Minimum number of rows, counted by weight, on each side of a split; for oblivious trees on
-        each side of the test of a level.
     l2_regularization : float, default=1
         Precision of the normal prior of a leaf value, in rows.
     random_strength : float, default=0.5
         Standard deviation of random scores, in units of the sampling error of a score. 0: the best
         test is taken.
-    bootstrap : bool, default=True
-        Whether tests are chosen by Bayesian bootstrap weights of the rows.
-    subsample : float, default=1
-        Fraction of the rows, drawn in each round, by which tests are chosen.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of tests tried in each round; a float is a fraction of the columns. None: all. A
-        family without an end of tests draws this many once, before the first round.
     monotonic_cst : array-like of shape (D,) or dict, optional
         1 or -1 where the location, which is ``activation``, may only increase or decrease with a
         column, else 0. The mean of counts and of positive targets depends on what is open of the
         location too, and may move against it, by less than 1 % in fits to 200 drawn rows.
-    categorical_features : sequence of int, str or bool, optional
-        Columns whose entries are categories: numbers, or text, ``category`` or ``Enum`` columns of
-        a data frame. Trees separate a level from the others, and sets of levels by what members
-        learn of them. Levels that were not seen have the mean of the known ones, and their spread.
     cv : int, optional
         Number of members, each of which leaves out other rows. None: five, and from 20,000 rows
         on one, which leaves out a tenth of the rows. 1: one member that uses all rows for
@@ -104,10 +82,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     warm_start : bool, default=False
         Whether ``fit`` continues from the trees of an earlier fit of the same rows; trees of the
         spread are grown anew.
-    n_jobs : int, optional
-        Number of threads. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for folds, weights, scores and drawn tests.
 
     Attributes
     ----------
@@ -118,12 +92,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         all rows.
     noise_ : Noise
         The likelihood with its parameters, and the factors that calibrate them.
-    splits_ : Family
-        The family of tests, fitted.
-    n_estimators_ : int
-        Number of rounds that were kept.
-    n_members_ : int
-        Number of members.
     validation_scores_ : array of shape (1 + rounds,) or None
         Mean log density of the targets of left-out rows for the constant, and after each round,
         under noise that is the same for all rows.
@@ -134,15 +102,6 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         The same for each row; NaN where no member left it out.
     oob_prediction_ : array of shape (N,)
         Latent values by the member that left the row out; NaN where none did.
-    column_gain_ : array of shape (D,) or None
-        Gain in log-likelihood, in nats, of the splits on each column, in the mean of the members.
-        None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
-    seed_ : int
-        From which folds, weights and scores were drawn; a warm start draws the same folds.
-    stop_reason_ : str
-        Why the fit ended.
 
     See Also
     --------
@@ -198,15 +157,9 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
         """Raise ValueError where trees are not such that rows as they are taken can go down."""
         if "trees_" not in vars(self):
             return
-        own = {name: vars(self).get(name) for name in ("trees_", "spread_trees_")}
-        for name, grown in own.items():
-            if grown is None and name == "spread_trees_":
-                continue
-            validation.require(isinstance(grown, BoostedTrees), f"{name} must be boosted trees.")
-            assert isinstance(grown, BoostedTrees)
-            grown.check_consistency()
-            validation.require(grown.offset.shape[1] == 1, f"{name} must have one latent.")
-            self._check_learned(vars(self).get("splits_"), grown.tests)
+        self._check_trees("trees_", 1)
+        if vars(self).get("spread_trees_") is not None:
+            self._check_trees("spread_trees_", 1)
         self._check_labels()
         validation.require(isinstance(vars(self).get("noise_"), Noise), "noise_ must be noise.")
         self.noise_.check_consistency()
@@ -369,15 +322,11 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
             start.point,
             share_rows=self.cv is None or isinstance(self.cv, numbers.Integral),
         )
-        if start.earlier is not None:
-            found = found.append_to(start.earlier.trees_, start.earlier.validation_scores_)
-        self.splits_, self.stop_reason_ = found.family, found.stop_reason
-        self.spread_trees_, self.noise_ = found.spread, found.noise
-        self.validation_scores_ = found.scores if len(found.scores) else None
-        self._adopt_trees(found.location, found.n_rounds)
+        self.splits_, self.spread_trees_, self.noise_ = found.family, found.spread, found.noise
+        self._adopt_fit(found.fit, start.earlier)
         out = np.isfinite(found.held_out_log_prob)
         w, own = rows.table.weights[out], found.held_out_log_prob[out]
         self.oob_log_score_ = float(np.average(own, weights=w)) if len(own) else float("nan")
         self.oob_log_prob_ = rows.expand(found.held_out_log_prob)
-        self.oob_prediction_ = rows.expand(found.held_out_latents)
+        self.oob_prediction_ = rows.expand(found.fit.held_out_latents[:, 0])
         return self

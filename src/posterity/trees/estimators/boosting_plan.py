@@ -26,8 +26,8 @@ def plan_boosting(model: Any, table: CodedTable, n_columns: int | None) -> Boost
     rate = model.learning_rate
     if rate is None:
         rate = members.choose_rate(n_rows, model.n_estimators)
-    elif validation.check_positive(rate, "learning_rate") > 1.0:
-        raise ValueError(f"learning_rate={rate} must be at most 1.")
+    else:
+        check_fraction(rate, "learning_rate")
     patience = model.n_iter_no_change
     family, J = table.catalogue.family, len(table.catalogue.tests)
     n_tests = min(J, count_candidates(model.max_features, family, J))
@@ -45,7 +45,7 @@ def plan_boosting(model: Any, table: CodedTable, n_columns: int | None) -> Boost
         learning_rate=float(rate),
         tree=tree,
         bootstrap=float(bool(model.bootstrap)),
-        subsample=_check_fraction(model.subsample, "subsample"),
+        subsample=check_fraction(model.subsample, "subsample"),
         n_tests=None if model.max_features is None else n_tests,
         n_directions=_DIRECTIONS,
         patience=members.choose_patience(rate) if patience is None else patience,
@@ -126,7 +126,8 @@ def _sign_columns(model: Any, n_columns: int) -> NDArray[np.int8]:
     return signs.astype(np.int8)
 
 
-def _check_fraction(value: Any, name: str) -> float:
+def check_fraction(value: Any, name: str) -> float:
+    """A number above 0 and at most 1, checked."""
     if validation.check_positive(value, name) > 1.0:
         raise ValueError(f"{name}={value!r} must be at most 1.")
     return float(value)

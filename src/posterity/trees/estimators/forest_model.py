@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -27,7 +26,37 @@ from posterity.trees.forests.row_counts import CountedRows
 
 @declare_parameters
 class ForestModel(split_model.SplitModel, abc.ABC):
-    """An estimator that is one tree or fern, or several. A subclass says how they grow."""
+    """An estimator that is one tree or fern, or several. A subclass says how they grow.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    splits : Family, optional
+        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
+        single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: what suits the family; for columns the square root of their number.
+    max_depth : int, optional
+        Maximum number of splits from the root to a leaf. None: no limit.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight, on each side of a split.
+    bootstrap : bool, default=True
+        Draw the rows of each tree with replacement. False: every tree uses all rows, and there are
+        no out-of-bag rows.
+    max_samples : int or float, optional
+        Number of rows drawn for each tree, or a fraction of all. None: as many as there are.
+    concentration : float, optional
+        Weight of a leaf's prior, in rows. None: learned from out-of-bag rows, or 1 without them.
+    sharpness : float, optional
+        Power to which averaged probabilities are raised. None: learned from out-of-bag rows, or 1
+        (the plain average) without them.
+    n_jobs : int, optional
+        Number of threads for fitting and predicting. The result does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for drawing rows and tests.
+    """
 
     max_features: int | float | str | None = None
     min_samples_leaf: float = 1.0
@@ -191,38 +220,25 @@ class ForestModel(split_model.SplitModel, abc.ABC):
 
 
 @declare_parameters
-class BaggedModel(ForestModel):
-    """An estimator that is several trees or ferns, which draw rows of their own."""
-
-    n_estimators: int = field(default=100, kw_only=False)
-    max_depth: int | None = None
-    bootstrap: bool = True
-    max_samples: float | None = None
-    sharpness: float | None = None
-    n_jobs: int | None = None
-
-    def _plan_bagged_trees(
-        self,
-        family: trees.Family,
-        n_tests: int | None = None,
-        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
-    ) -> forests.ForestPlan:
-        """The plan of ``n_estimators`` trees that each draw rows of their own."""
-        validation.check_count(self.n_estimators, "n_estimators")
-        return forests.ForestPlan(
-            n_trees=self.n_estimators,
-            rules=self._growth_rules(family, n_tests),
-            bootstrap=self.bootstrap,
-            max_samples=self._check_max_samples(self.max_samples),
-            concentration=self._check_positive("concentration"),
-            sharpness=self._check_positive("sharpness"),
-            n_jobs=self.n_jobs,
-            grow=grow,
-        )
-
-
 class ForestClassifier(ForestModel, Classifier):
-    """A classifier whose probabilities are the mean of what the leaves of its trees say."""
+    """A classifier whose probabilities are the mean of what the leaves of its trees say.
+
+    Attributes
+    ----------
+    classes_ : array of shape (C,)
+        Class labels, sorted.
+    forest_ : ClassForest
+        The trees as flat arrays, and the class counts of their leaves.
+    concentration_, sharpness_ : float
+        Learned, or as given.
+    oob_score_ : float
+        Accuracy on out-of-bag rows; NaN without a bootstrap.
+    oob_log_score_ : float
+        Mean log probability of the observed class of out-of-bag rows; NaN without a bootstrap.
+    oob_log_prob_ : array of shape (N,) or None
+        Log probability of the observed class of each row by the trees that did not use it; NaN
+        where all trees did. None when the rows stayed on Dask workers.
+    """
 
     forest_: forests.ClassForest
 
@@ -258,8 +274,37 @@ class ForestClassifier(ForestModel, Classifier):
         return super()._adopt_forest(fitted, weights)
 
 
+@declare_parameters
 class ForestRegressor(ForestModel, Regressor):
-    """A regressor whose prediction is a mixture of the normals in the leaves of its trees."""
+    """A regressor whose prediction is a mixture of the normals in the leaves of its trees.
+
+    Parameters
+    ----------
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
+        None: two thirds of the columns, or what suits another family.
+    concentration : float, optional
+        Weight, in rows, of the error of single trees in the variance of a leaf. None: learned from
+        out-of-bag rows; without them 1, of the variance around all leaves.
+    sharpness : float, optional
+        Factor by which the variance of the mixture is divided. None: learned from out-of-bag rows,
+        by the variance between trees carried over from the third of the trees that these meet to
+        all trees; or 1 without them.
+
+    Attributes
+    ----------
+    forest_ : NormalForest
+        The trees as flat arrays, and the moments of their leaves.
+    concentration_, sharpness_ : float
+        Learned, or as given.
+    oob_log_score_ : float
+        Mean log density of the targets of out-of-bag rows; NaN without a bootstrap.
+    oob_rmse_ : float
+        Root mean squared error on out-of-bag rows.
+    oob_log_prob_ : array of shape (N,) or None
+        Log density of the target of each row by the trees that did not use it; NaN where all trees
+        did. None when the rows stayed on Dask workers.
+    """
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from posterity import arrays, copies, distributions, models, validation
@@ -20,7 +20,7 @@ from posterity.page_forms import Form
 from posterity.trees.boosting import rounds
 from posterity.trees.boosting.catalogue import MOST_OFFSETS
 from posterity.trees.boosting.steps import Steps
-from posterity.trees.estimators import split_model
+from posterity.trees.estimators import boosting_plan, split_model
 
 _SELECTIONS = ("one_step", "full")
 
@@ -103,8 +103,6 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         R, the number of rounds.
     column_gain_ : array of shape (D,) or None
         Gain in log-likelihood, in nats, of the steps on each column. None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
     stop_reason_ : str
         Why the fit ended.
 
@@ -187,9 +185,10 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
         self._adopt_fit(found, found.steps, found.log_likelihood)
         return self
 
-    def _find_earlier_steps(self, activation: Any) -> _EarlierFit | None:
-        """Where a warm start goes on; None where it begins."""
-        if not self.warm_start or "steps_" not in vars(self):
+    def _find_earlier_steps(self, activation: Any) -> Self | None:
+        """The fit that a warm start goes on from; None where it begins."""
+        before = self._find_earlier_fit()
+        if before is None:
             return None
         if activation is not None:
             raise ValueError("warm_start goes on where the last fit ended; leave out activation.")
@@ -198,30 +197,26 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
                 f"n_estimators={self.n_estimators} is less than the {self.n_estimators_} rounds of "
                 "the last fit; use truncate, or set warm_start=False to fit anew."
             )
-        return _EarlierFit(self.steps_, self.log_likelihoods_, self.classes_)
+        return before
 
     def _add_rounds(
         self,
-        before: _EarlierFit,
+        before: Self,
         given: rounds.GivenRows,
         options: rounds.BoostingOptions,
         rng: np.random.Generator,
     ) -> None:
         """Add the rounds that are still missing."""
-        if not np.array_equal(before.classes, self.classes_):
-            raise ValueError(
-                f"warm_start goes on with the classes {before.classes.tolist()}, but y has "
-                f"{self.classes_.tolist()}; set warm_start=False to fit anew."
-            )
-        n_rounds = self.n_estimators - len(before.steps)
+        split_model.require_same_classes(self.classes_, before.classes_)
+        n_rounds = self.n_estimators - len(before.steps_)
         if n_rounds == 0:
             return
-        start = before.steps.latents(self.splits_, given.rows)
+        start = before.steps_.latents(self.splits_, given.rows)
         options = replace(options, rules=replace(options.rules, n_rounds=n_rounds), is_fitted=True)
         given = replace(given, start=start)
         _, found = rounds.fit_boosted_steps(self.splits_, given, options, rng)
-        likelihoods = np.concatenate([before.log_likelihoods, found.log_likelihood[1:]])
-        self._adopt_fit(found, before.steps.extend(found.steps), likelihoods)
+        likelihoods = np.concatenate([before.log_likelihoods_, found.log_likelihood[1:]])
+        self._adopt_fit(found, before.steps_.extend(found.steps), likelihoods)
 
     def _adopt_fit(self, found: rounds.BoostedSteps, steps: Steps, log_likelihoods: Array) -> None:
         self.validation_scores_, self.stop_reason_ = found.scores, found.stop_reason
@@ -290,8 +285,7 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
             validation.check_count(self.max_features, "max_features")
         if self.n_thresholds > MOST_OFFSETS:
             raise ValueError(f"n_thresholds={self.n_thresholds} must be at most {MOST_OFFSETS}.")
-        if validation.check_positive(self.learning_rate, "learning_rate") > 1.0:
-            raise ValueError(f"learning_rate={self.learning_rate} must be at most 1.")
+        boosting_plan.check_fraction(self.learning_rate, "learning_rate")
         if self.resample_features and self.max_features is None:
             raise ValueError(
                 "resample_features=True draws max_features tests in every round; set max_features."
@@ -309,13 +303,6 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
             _check_fraction(self.validation_fraction),
             self.n_jobs,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _EarlierFit:
-    steps: Steps
-    log_likelihoods: Array
-    classes: NDArray[Any]
 
 
 def _check_fraction(part: Any) -> float | None:

@@ -1,13 +1,48 @@
-"""Random forests: averages of random trees, of classes and of numbers."""
+"""Random trees, ferns and forests, which average them, of classes and of numbers."""
 
 from __future__ import annotations
 
-from posterity import trees
+from collections.abc import Callable
+
+from posterity import trees, validation
+from posterity.constructors import declare_parameters, field
 from posterity.models import Member, ModelCard
-from posterity.trees import forests
-from posterity.trees.estimators.forest_model import BaggedModel, ForestClassifier, ForestRegressor
+from posterity.trees import forests, growth
+from posterity.trees.estimators.forest_model import ForestClassifier, ForestModel, ForestRegressor
 
 
+@declare_parameters
+class BaggedModel(ForestModel):
+    """An estimator that is several trees or ferns, which draw rows of their own."""
+
+    n_estimators: int = field(default=100, kw_only=False)
+    max_depth: int | None = None
+    bootstrap: bool = True
+    max_samples: float | None = None
+    sharpness: float | None = None
+    n_jobs: int | None = None
+
+    def _plan_bagged_trees(
+        self,
+        family: trees.Family,
+        n_tests: int | None = None,
+        grow: Callable[..., growth.growing.GrownTree] = growth.grow,
+    ) -> forests.ForestPlan:
+        """The plan of ``n_estimators`` trees that each draw rows of their own."""
+        validation.check_count(self.n_estimators, "n_estimators")
+        return forests.ForestPlan(
+            n_trees=self.n_estimators,
+            rules=self._growth_rules(family, n_tests),
+            bootstrap=self.bootstrap,
+            max_samples=self._check_max_samples(self.max_samples),
+            concentration=self._check_positive("concentration"),
+            sharpness=self._check_positive("sharpness"),
+            n_jobs=self.n_jobs,
+            grow=grow,
+        )
+
+
+@declare_parameters
 class RandomForestClassifier(BaggedModel, ForestClassifier):
     """Random forest of classification trees with calibrated probabilities.  [P9 Sec 9.10]
 
@@ -26,55 +61,6 @@ class RandomForestClassifier(BaggedModel, ForestClassifier):
     Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
     values as the largest and once as the smallest, so each split sends them to the side where they
     predict better.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-    splits : Family, optional
-        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
-        single columns.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
-        None: what suits the family; for columns the square root of their number.
-    max_depth : int, optional
-        Maximum number of splits from the root to a leaf. None: no limit.
-    min_samples_leaf : float, default=1
-        Minimum number of rows, counted by weight, on each side of a split.
-    bootstrap : bool, default=True
-        Draw the rows of each tree with replacement. False: every tree uses all rows, and there are
-        no out-of-bag rows.
-    max_samples : int or float, optional
-        Number of rows drawn for each tree, or a fraction of all. None: as many as there are.
-    concentration : float, optional
-        Weight of a leaf's prior, in rows. None: learned from out-of-bag rows, or 1 without them.
-    sharpness : float, optional
-        Power to which averaged probabilities are raised. None: learned from out-of-bag rows, or 1
-        (the plain average) without them.
-    n_jobs : int, optional
-        Number of threads for fitting and predicting. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for drawing rows and tests.
-
-    Attributes
-    ----------
-    classes_ : array of shape (C,)
-        Class labels, sorted.
-    forest_ : ClassForest
-        The trees as flat arrays, and the class counts of their leaves.
-    concentration_, sharpness_ : float
-        Learned, or as given.
-    oob_score_ : float
-        Accuracy on out-of-bag rows; NaN without a bootstrap.
-    oob_log_score_ : float
-        Mean log probability of the observed class of out-of-bag rows; NaN without a bootstrap.
-    oob_log_prob_ : array of shape (N,) or None
-        Log probability of the observed class of each row by the trees that did not use it; NaN
-        where all trees did. None when the rows stayed on Dask workers.
-    column_gain_ : array of shape (D,) or None
-        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
 
     See Also
     --------
@@ -119,6 +105,7 @@ class RandomForestClassifier(BaggedModel, ForestClassifier):
         return self._plan_bagged_trees(family)
 
 
+@declare_parameters
 class RandomForestRegressor(BaggedModel, ForestRegressor):
     """Random forest with normal leaves: a prediction is a mixture over trees.
 
@@ -135,55 +122,6 @@ class RandomForestRegressor(BaggedModel, ForestRegressor):
     Missing values (NaN) are accepted. A column that has some is tested twice, once with missing
     values as the largest and once as the smallest, so each split sends them to the side where they
     predict better.
-
-    Parameters
-    ----------
-    n_estimators : int, default=100
-        Number of trees.
-    splits : Family, optional
-        Which tests a node may use: a family of :mod:`posterity.trees`, or your own. None: values of
-        single columns.
-    max_features : int, float, "sqrt", "log2" or None, default=None
-        Number of tests drawn as candidates at each node; a float is a fraction of the columns.
-        None: two thirds of the columns, or what suits another family.
-    max_depth : int, optional
-        Maximum number of splits from the root to a leaf. None: no limit.
-    min_samples_leaf : float, default=1
-        Minimum number of rows, counted by weight, on each side of a split.
-    bootstrap : bool, default=True
-        Draw the rows of each tree with replacement. False: every tree uses all rows, and there are
-        no out-of-bag rows.
-    max_samples : int or float, optional
-        Number of rows drawn for each tree, or a fraction of all. None: as many as there are.
-    concentration : float, optional
-        Weight, in rows, of the error of single trees in the variance of a leaf. None: learned from
-        out-of-bag rows; without them 1, of the variance around all leaves.
-    sharpness : float, optional
-        Factor by which the variance of the mixture is divided. None: learned from out-of-bag rows,
-        by the variance between trees carried over from the third of the trees that these meet to
-        all trees; or 1 without them.
-    n_jobs : int, optional
-        Number of threads for fitting and predicting. The result does not depend on it.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed for drawing rows and tests.
-
-    Attributes
-    ----------
-    forest_ : NormalForest
-        The trees as flat arrays, and the moments of their leaves.
-    concentration_, sharpness_ : float
-        Learned, or as given.
-    oob_log_score_ : float
-        Mean log density of the targets of out-of-bag rows; NaN without a bootstrap.
-    oob_rmse_ : float
-        Root mean squared error on out-of-bag rows.
-    oob_log_prob_ : array of shape (N,) or None
-        Log density of the target of each row by the trees that did not use it; NaN where all trees
-        did. None when the rows stayed on Dask workers.
-    column_gain_ : array of shape (D,) or None
-        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
-    feature_importances_ : array of shape (D,)
-        The same as shares that sum to one.
 
     Examples
     --------
@@ -219,6 +157,239 @@ class RandomForestRegressor(BaggedModel, ForestRegressor):
 
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
         return self._plan_bagged_trees(family, two_thirds_of_columns(family))
+
+
+@declare_parameters
+class RandomTreeClassifier(ForestClassifier):
+    """A single random classification tree.  [P9 Sec 9.10]
+
+    At each node some tests are drawn at random, and the test and threshold with the largest gain in
+    the log-likelihood of the classes split the node. A leaf predicts with its class counts and a
+    Dirichlet prior over class frequencies. A tree is fast and can be drawn; a forest predicts
+    better.
+
+    Parameters
+    ----------
+    min_samples_leaf : float, default=5
+        Minimum number of rows, counted by weight, on each side of a split.
+    concentration : float, default=1.0
+        Weight of a leaf's prior, in rows.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for drawing tests.
+
+    Attributes
+    ----------
+    oob_score_, oob_log_score_, oob_log_prob_
+        NaN: the tree has seen every row.
+
+    See Also
+    --------
+    RandomForestClassifier : The average of many trees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = np.where(X[:, 0] > 0.5, "high", "low")
+    >>> model = RandomTreeClassifier(max_features=1.0, random_state=0).fit(X, y)
+    >>> model.predict_proba([[1.0, 0.0], [0.0, 0.0]]).round(3)
+    array([[0.987, 0.013],
+           [0.002, 0.998]])
+    >>> model.forest_.trees.n_leaves
+    2
+    """
+
+    max_depth: int | None = None
+    min_samples_leaf: float = 5.0
+    concentration: float = 1.0
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="random splits",
+        inference="greedy, splits by evidence",
+        advice="one tree that can be drawn",
+        page="trees",
+        candidates=(Member("tree", 90, "N log N", on_dask=True),),
+    )
+
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return forests.ForestPlan(
+            n_trees=1,
+            rules=self._growth_rules(family),
+            bootstrap=False,
+            concentration=validation.check_positive(self.concentration, "concentration"),
+            sharpness=1.0,
+        )
+
+
+@declare_parameters
+class RandomTreeRegressor(ForestRegressor):
+    """A single random tree with normal leaves.
+
+    At each node some tests are drawn at random, and the test and threshold with the largest gain in
+    the log-likelihood of the targets split the node. A tree is fast and can be drawn;
+    :class:`RandomForestRegressor` mixes many trees and predicts better.
+
+    Parameters
+    ----------
+    min_samples_leaf : float, default=10
+        Minimum number of rows, counted by weight, on each side of a split.
+    concentration : float, optional
+        Weight, in rows, of the squared error on held-out rows in the variance of each leaf. None:
+        learned from these rows.
+    sharpness : float, optional
+        Divisor of the variances of all leaves. None: learned from held-out rows, which lie further
+        from the means of leaves than the rows by which splits were chosen. Of chunks and on Dask,
+        nothing is held out: None is then one, unless there are more rows than a tree draws.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed for drawing tests.
+
+    Attributes
+    ----------
+    oob_log_score_, oob_rmse_, oob_log_prob_
+        Scores of rows held out of trees that grew from nine tenths of the others. Of more than
+        512 rows, about as many are held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomTreeRegressor
+    >>> X = np.linspace(0.0, 1.0, 100)[:, None]
+    >>> model = RandomTreeRegressor(random_state=0).fit(X, np.where(X[:, 0] > 0.5, 3.0, 1.0))
+    >>> model.predict([[0.2], [0.8]])
+    array([1., 3.])
+    """
+
+    max_depth: int | None = None
+    min_samples_leaf: float = 10.0
+    sharpness: float | None = None
+
+    card = ModelCard(
+        likelihood="normal leaves",
+        prior="pooled variance, learned from held-out rows",
+        feature_space="random splits",
+        inference="greedy, splits by evidence",
+        advice="one tree that can be drawn",
+        page="trees",
+        candidates=(Member("tree", 190, "N log N", on_dask=True),),
+    )
+
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return forests.ForestPlan(
+            n_trees=1,
+            rules=self._growth_rules(family, two_thirds_of_columns(family)),
+            bootstrap=False,
+            concentration=self._check_positive("concentration"),
+            sharpness=self._check_positive("sharpness"),
+        )
+
+
+@declare_parameters
+class RandomFernClassifier(BaggedModel, ForestClassifier):
+    """Random ferns: trees in which all nodes of a level use the same test.  [P9 Sec 9.10]
+
+    A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell.
+    Each level uses the test, of some drawn at random, and the threshold with the largest gain in
+    the log-likelihood of the classes over all cells. A cell predicts with its class counts and a
+    Dirichlet prior over class frequencies, and the ferns are averaged.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of ferns.
+    max_depth : int, default=12
+        Number of levels. A fern has ``2**max_depth`` cells.
+    splits : Family, optional
+        Which tests a level may use: a family of :mod:`posterity.trees`, or your own. None: values
+        of single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each level; a float is a fraction of the columns.
+        None: half of what suits trees; more make ferns too similar.
+    min_samples_leaf : float, default=1
+        Minimum number of rows, counted by weight and over all cells, on each side of a test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomFernClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0.0, "alike", "unlike")
+    >>> model = RandomFernClassifier(30, max_depth=6, random_state=0).fit(X, y)
+    >>> model.predict_proba([[1.0, 1.0], [0.0, 1.0]]).round(2)
+    array([[1.  , 0.  ],
+           [0.12, 0.88]])
+    """
+
+    max_depth: int = field(default=12, kw_only=False)
+
+    card = ModelCard(
+        likelihood="categorical",
+        prior="Dirichlet",
+        feature_space="one random split per level",
+        inference="greedy, averaged",
+        advice="predictions must be very fast",
+        page="trees",
+        candidates=(Member("ferns", 100, "N a fern", {"n_estimators": 50}, on_dask=True),),
+    )
+
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(
+            family, -(-family.default_tests() // 2), grow=growth.grow_fern
+        )
+
+
+@declare_parameters
+class RandomFernRegressor(BaggedModel, ForestRegressor):
+    """Random ferns with normal cells: all nodes of a level use the same test.
+
+    A fern asks every row the same ``max_depth`` tests, and the answers are the number of a cell,
+    which predicts with the mean of its targets; a prediction is the mixture over ferns.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of ferns.
+    max_depth : int, default=12
+        Number of levels. A fern has ``2**max_depth`` cells.
+    splits : Family, optional
+        Which tests a level may use: a family of :mod:`posterity.trees`, or your own. None: values
+        of single columns.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Number of tests drawn as candidates at each level; a float is a fraction of the columns.
+        None: two thirds of the columns, or what suits another family.
+    min_samples_leaf : float, default=5
+        Minimum number of rows, counted by weight and over all cells, on each side of a test.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from posterity import RandomFernRegressor
+    >>> X = np.linspace(0.0, 1.0, 200)[:, None]
+    >>> model = RandomFernRegressor(30, random_state=0).fit(X, X[:, 0] ** 2)
+    >>> mean, std = model.predict([[0.5]], return_std=True)
+    >>> print(f"{mean[0]:.2f} +- {std[0]:.2f}")
+    0.24 +- 0.01
+    """
+
+    max_depth: int = field(default=12, kw_only=False)
+    min_samples_leaf: float = 5.0
+
+    card = ModelCard(
+        likelihood="normal leaves",
+        prior="pooled variance",
+        feature_space="one random split per level",
+        inference="greedy, averaged",
+        advice="predictions must be very fast",
+        page="trees",
+        candidates=(Member("ferns", 200, "N a fern", {"n_estimators": 50}, on_dask=True),),
+    )
+
+    def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
+        return self._plan_bagged_trees(family, two_thirds_of_columns(family), grow=growth.grow_fern)
 
 
 def two_thirds_of_columns(family: trees.Family) -> int | None:

@@ -24,7 +24,15 @@ _CANDIDATES: dict[str, Callable[[int], float]] = {"sqrt": math.sqrt, "log2": mat
 
 @declare_parameters
 class SplitModel(BaseEstimator):
-    """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows."""
+    """An estimator that splits rows by tests of a family, ``splits``: of columns or of any rows.
+
+    Attributes
+    ----------
+    column_gain_ : array of shape (D,) or None
+        Gain in log-likelihood, in nats, of the splits on each column. None for other families.
+    feature_importances_ : array of shape (D,)
+        The same as shares that sum to one.
+    """
 
     splits: trees.Family | None = None
 
@@ -108,6 +116,7 @@ class SplitModel(BaseEstimator):
 class AdditiveModel(SplitModel, abc.ABC):
     """An estimator whose latent values are sums, to which each round adds."""
 
+    warm_start: bool = field(init=False)
     n_estimators_: int = field(init=False)
     stop_reason_: str = field(init=False)
     validation_scores_: Array | None = field(init=False)
@@ -115,6 +124,11 @@ class AdditiveModel(SplitModel, abc.ABC):
     @abc.abstractmethod
     def _keep_rounds(self, n_rounds: int) -> None:
         """Publish a fit of the first rounds only."""
+
+    def _find_earlier_fit(self) -> Self | None:
+        """What a warm start continues: a copy of the model as it is."""
+        is_fitted = self.warm_start and "n_estimators_" in vars(self)
+        return copy.copy(self) if is_fitted else None
 
     def truncate(self, n_estimators: int) -> Self:
         """A fitted copy of the first rounds only.
@@ -134,6 +148,15 @@ class AdditiveModel(SplitModel, abc.ABC):
         other.stop_reason_ = f"cut to {n_estimators} of {self.n_estimators_} rounds"
         other._keep_rounds(n_estimators)
         return other
+
+
+def require_same_classes(now: NDArray[Any], earlier: NDArray[Any]) -> None:
+    """Raise ValueError where a warm start has other classes than the fit that it continues."""
+    if not np.array_equal(now, earlier):
+        raise ValueError(
+            f"warm_start goes on with the classes of the last fit, {earlier.tolist()}, but y has "
+            f"{now.tolist()}; set warm_start=False to fit anew."
+        )
 
 
 def check_activation(activation: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
