@@ -16,7 +16,7 @@ import numpy as np
 from posterity import linalg, progress, tables
 from posterity.arrays import Array
 from posterity.comparison import racing
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.racing import Progress
 
 _REFERENCE_RUNS = 5

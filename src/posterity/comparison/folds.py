@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 
 from posterity import copies, tables
 from posterity.arrays import Array
-from posterity.comparison.baselines import constant_baseline
+from posterity.comparison.baseline import constant_baseline
 from posterity.comparison.holdout import Holdout
 from posterity.row_groups import RowGroups
 from posterity.tables import roles

@@ -105,7 +105,7 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
     """Combine held-out rows of several folds, in the order of the table."""
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
 
-    def joined(name: str) -> Any:
+    def join(name: str) -> Any:
         values = [getattr(part, name) for part in parts]
         return None if values[0] is None else np.concatenate(values)[order]
 
@@ -113,7 +113,7 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
         *("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities"),
         *("clusters", "folds"),
     )
-    return HeldOut(**{name: joined(name) for name in names}, classes=parts[0].classes)
+    return HeldOut(**{name: join(name) for name in names}, classes=parts[0].classes)
 
 
 def score_predictions(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from posterity import tables
 from posterity.comparison import budget as budgets
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.comparing import ComparisonTask, rank_candidates
 from posterity.comparison.flagging import Flagging
 from posterity.comparison.folds import Fold, TableFolds

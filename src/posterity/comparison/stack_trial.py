@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 from posterity import distributions, linalg, tables
 from posterity.arrays import Array
 from posterity.comparison import measuring, stacking
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.folds import TableFolds
 from posterity.comparison.results import HeldOut
 from posterity.comparison.trial import FoldRun, Trial

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from posterity import arrays, linalg, persistence, tables
 from posterity.comparison import budget, measuring, stacking
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.results import HeldOut, Result
 from posterity.models import Target

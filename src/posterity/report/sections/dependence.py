@@ -98,7 +98,7 @@ def _find_words(data: ReportData) -> MeasureWords:
 
 def _draw_over_time(data: ReportData, name: str) -> tuple[Figure, ...]:
     held = data.contents.held_out
-    times = data.values(name, data.measured(np.arange(len(held.rows))))
+    times = data.values(name, data.take_measured(np.arange(len(held.rows))))
     order = np.argsort(times, kind="stable")
     order = order[np.isfinite(times[order])]
     if len(order) < 2 * _ROWS_A_WINDOW:
@@ -172,5 +172,5 @@ def _draw_by_group(data: ReportData, holdout: Holdout) -> tuple[Figure, ...]:
 
 
 def _name_part(data: ReportData, columns: tuple[str, ...], position: int) -> str:
-    row = data.measured(np.array([position]))
+    row = data.take_measured(np.array([position]))
     return ", ".join(rows.format_cell(row[name][0]) for name in columns)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from posterity import arrays, designs, distributions, likelihoods, linear, models, tables
 from posterity.comparison import measuring
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.designs.moments import RowMoments
 
 _INNER_FOLDS = 3
