@@ -1,11 +1,14 @@
 """Who runs which fold: little time, models clearly behind, and scores of fewer folds."""
 
+import gc
+import weakref
+
 import numpy as np
 import polars as pl
 import pytest
 
 from posterity import comparison, linear, tables, trees
-from posterity.comparison import budget, choosing, racing
+from posterity.comparison import budget, choosing, racing, trial
 
 
 class Clock:
@@ -124,6 +127,22 @@ def test_a_slow_model_stops_when_its_rows_rank_it_whether_it_leads_or_not(clock,
     assert sum(results[name].probability_best for name in models) == 1.0  # on 12 rows of each
     assert fits.count("best") == 2  # and the fit to all rows
     assert len(found.best.held_out.quantiles) == 12
+    assert found.importance[0].name == "a"
+
+
+def test_of_a_large_table_one_fitted_estimator_is_in_memory(clock, monkeypatch):
+    monkeypatch.setattr(trial, "_MOST_KEPT", 0)
+    fitted, alive = [], []
+
+    class Watched(Costly):
+        def fit(self, X, y, sample_weight=None):
+            gc.collect()
+            alive.append(sum(one() is not None for one in fitted))
+            fitted.append(weakref.ref(self))
+            return super().fit(X, y)
+
+    found, _, _ = compared({"watched": Watched()})
+    assert alive == [0] * 6  # five folds, and all rows
     assert found.importance[0].name == "a"
 
 

@@ -4,8 +4,6 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from posterity import tables
 from posterity.comparison import flagging as flags
 from posterity.comparison import measuring, trial
@@ -46,22 +44,10 @@ def evaluate(
     """
     asked = flagging or flags.Flagging()
     asked.check_classes(model.labels_, model.schema_.target)
-    table = tables.as_frame(frame)
-    y, has_target = model.encode_targets(table)
-    rows = np.flatnonzero(has_target)
-    if len(rows) < 2:
-        raise tables.TableError(
-            f"At least two rows with a value of {model.schema_.target!r} are needed to score a "
-            f"model; this table has {len(rows)}."
-        )
+    X, y, rows = measuring.encode_known_rows(model, frame, "score a model")
     start = time.perf_counter()
     said = measuring.predict_rows(
-        model.estimator_,
-        model.encode_inputs(table[rows]),
-        y[rows],
-        rows,
-        classes=model.labels_,
-        n_train=model.n_rows_,
+        model.estimator_, X, y, rows, classes=model.labels_, n_train=model.n_rows_
     )
     held_out = said.with_quantiles()
     costs = measuring.Costs(

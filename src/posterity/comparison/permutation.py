@@ -87,21 +87,9 @@ def importance(
     >>> [(one.name, round(one.drop, 1)) for one in comparison.importance(model, table)]
     [('a', 4.7), ('b', 0.0)]
     """
-    table = tables.as_frame(frame)
-    y, has_target = model.encode_targets(table)
-    rows = np.flatnonzero(has_target)
-    if len(rows) < 2:
-        raise tables.TableError(
-            f"At least two rows with a value of {model.schema_.target!r} are needed to rank the "
-            "inputs."
-        )
+    X, y, _ = measuring.encode_known_rows(model, frame, "rank the inputs")
     measured = MeasuredRows(
-        model.estimator_,
-        model.encode_inputs(table[rows]),
-        y[rows],
-        model.encoder_.blocks(),
-        len(model.labels_),
-        model.n_rows_,
+        model.estimator_, X, y, model.encoder_.blocks(), len(model.labels_), model.n_rows_
     )
     return rank_inputs(
         [measured], seed=seed, max_rows=max_rows, n_repeats=n_repeats, max_seconds=max_seconds

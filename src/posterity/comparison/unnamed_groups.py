@@ -17,7 +17,7 @@ from posterity import tables, trees
 from posterity.arrays import Array
 from posterity.comparison import folds, holdout, measuring
 from posterity.comparison.holdout import Dependence, Holdout, name_group
-from posterity.comparison.results import LEVELS, HeldOut
+from posterity.comparison.results import HeldOut
 from posterity.tables import column_types, roles
 from posterity.tables.schema_sentences import format_option
 
@@ -255,9 +255,8 @@ def _is_more(values: Array, clusters: NDArray[np.intp] | None, least: float) -> 
 
 def _right_rows(held: HeldOut) -> Array:
     """Return 1 for each row inside its 90 % interval, or whose most probable class is right."""
-    if held.pit is None:
-        return measuring.is_correct(held).astype(np.float64)
-    return ((held.pit >= LEVELS[0]) & (held.pit <= LEVELS[-1])).astype(np.float64)
+    right = measuring.is_correct if held.pit is None else measuring.is_inside
+    return right(held).astype(np.float64)
 
 
 def _free_name(rows: pl.DataFrame) -> str:
