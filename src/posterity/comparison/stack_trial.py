@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from posterity import distributions, linalg, tables
 from posterity.arrays import Array
-from posterity.comparison import measuring, stacking
+from posterity.comparison import measuring, racing, stacking
 from posterity.comparison.candidate import Candidate
 from posterity.comparison.folds import TableFolds
 from posterity.comparison.results import HeldOut
@@ -152,6 +152,8 @@ def _select_members(trials: Sequence[Trial], parts: TableFolds) -> list[Trial]:
     ]
     ranked = sorted(complete, key=lambda one: -one.mean_of_folds(n_folds))
     if n_folds < 2 or not ranked or not _can_be_mixed(ranked[0]):
+        return []
+    if racing.find_best(trials) is not ranked[0]:  # it was stopped for its time
         return []
     if parts.folds[0].with_missing is not None:
         kept = tables.accepts_missing(ranked[0].candidate.estimator)
