@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
@@ -66,7 +66,7 @@ def count_parts(held: HeldOut, parts: list[NDArray[np.intp]]) -> CoverageOfParts
 
 def _covered_rows(held: HeldOut) -> tuple[NDArray[np.bool_], Array]:
     if held.probabilities is not None:
-        return measuring.is_correct(held), measuring.confidence(held)
+        return row_scores.is_correct(held), row_scores.confidence(held)
     pit = np.asarray(held.pit)
     return np.abs(2.0 * pit - 1.0) <= NOMINAL, np.full(len(pit), NOMINAL)
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from posterity import tables
-from posterity.comparison import flagging as flags
-from posterity.comparison import measuring, trial
+from posterity.comparison import flags, row_scores, trial
 from posterity.comparison.results import Result
 
 
@@ -44,18 +43,18 @@ def evaluate(
     """
     asked = flagging or flags.Flagging()
     asked.check_classes(model.labels_, model.schema_.target)
-    X, y, rows = measuring.encode_known_rows(model, frame, "score a model")
+    X, y, rows = row_scores.encode_known_rows(model, frame, "score a model")
     start = time.perf_counter()
-    said = measuring.predict_rows(
+    said = row_scores.predict_rows(
         model.estimator_, X, y, rows, classes=model.labels_, n_train=model.n_rows_
     )
     held_out = said.with_quantiles()
-    costs = measuring.Costs(
+    costs = row_scores.Costs(
         predict_seconds=1_000 * (time.perf_counter() - start) / len(rows),
         n_bytes=trial.saved_size(model),
         log_evidence=trial.comparable_evidence(model.estimator_),
     )
     called = type(tables.strip_exposure(model.estimator_)).__name__ if name is None else name
     code = " ".join(repr(model.estimator).split())
-    result = measuring.score_predictions(called, code, held_out, costs, baseline=False)
+    result = row_scores.score_predictions(called, code, held_out, costs, baseline=False)
     return replace(result, two_classes=flags.score_two_classes(held_out, asked))
