@@ -20,7 +20,7 @@ from benchmarks import advice, harness, machine, report
 from benchmarks.choosing_sets import PROBLEMS, TARGET, Problem
 from benchmarks.options import Options
 from posterity import comparison, tables
-from posterity.comparison import Candidate, Result, measuring
+from posterity.comparison import Candidate, Result, row_scores
 
 FIGURE = Path(__file__).parents[1] / "docs" / "_ext" / "choosing.py"
 FOLDS, QUICK_FOLDS, QUICK_ROWS = 5, 2, 120
@@ -135,8 +135,8 @@ def _compare_results(results: Iterable[Result], member: str) -> dict[str, dict[s
 
 def _scores(one: Result, advised: Result, best: Result) -> dict[str, Any]:
     """Return a model's scores, and how far the advised and the best one are ahead of it."""
-    ahead, ahead_error = measuring.compute_lead(advised.held_out, one.held_out)
-    behind, behind_error = measuring.compute_lead(best.held_out, one.held_out)
+    ahead, ahead_error = row_scores.compute_lead(advised.held_out, one.held_out)
+    behind, behind_error = row_scores.compute_lead(best.held_out, one.held_out)
     return {
         "baseline": one.baseline,
         "code": one.code,

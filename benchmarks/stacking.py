@@ -23,7 +23,7 @@ from benchmarks import choosing_sets, machine, real_sets, report
 from benchmarks.cases import Array
 from benchmarks.options import Options
 from posterity import comparison, tables
-from posterity.comparison import choosing, measuring, stack_trial
+from posterity.comparison import choice, row_scores, stack_trial
 from posterity.comparison.results import HeldOut, Result
 
 ROWS, NEW_ROWS, SEED = 240, 500, 0
@@ -98,8 +98,8 @@ def _summarise(
     base = later[best.name].log_prob
     line: dict[str, Any] = {
         "best": best.name,
-        "simple": _choose_simple(single, order, choosing.SURE).name,
-        "simple_1": _choose_simple(single, order, choosing.NEAR).name,
+        "simple": _choose_simple(single, order, choice.SURE).name,
+        "simple_1": _choose_simple(single, order, choice.NEAR).name,
     }
     line["simple_gain"] = _difference(later[line["simple"]].log_prob, base)
     line["simple_1_gain"] = _difference(later[line["simple_1"]].log_prob, base)
@@ -112,7 +112,7 @@ def _summarise(
         line["weights"] = {
             one.name: round(float(w), 2) for one, w in zip(whole, weights, strict=True) if w > 0.0
         }
-        line["held_out_gain"] = measuring.compute_lead(stack.held_out, best.held_out)
+        line["held_out_gain"] = row_scores.compute_lead(stack.held_out, best.held_out)
         line["stack_gain"] = _difference(logsumexp(mixed, b=weights, axis=1), base)
     return line
 
@@ -120,13 +120,13 @@ def _summarise(
 def _choose_simple(results: list[Result], order: list[str], sure: float) -> Result:
     """The simplest model than which the best is not better with this probability."""
     family = [one for one in results if not one.baseline]
-    near = [one for one in family if not choosing.is_better(family[0], one, sure=sure)]
+    near = [one for one in family if not choice.is_better(family[0], one, sure=sure)]
     return min(near, key=lambda one: order.index(one.name))
 
 
 def _difference(ahead: Array, behind: Array) -> tuple[float, float]:
     rows = ahead - behind
-    return float(rows.mean()), measuring.standard_error(rows)
+    return float(rows.mean()), row_scores.standard_error(rows)
 
 
 def page(result: dict[str, Any]) -> str:

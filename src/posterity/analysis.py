@@ -17,7 +17,7 @@ import polars as pl
 
 from posterity import comparison, persistence, report, tables
 from posterity.comparison import durations
-from posterity.comparison.racing import Progress
+from posterity.comparison.race import Progress
 
 __all__ = ["TableComparison", "compare"]
 

@@ -10,7 +10,7 @@ from support.for_each import for_each
 
 import posterity
 from posterity import comparison, linear, tables, trees
-from posterity.comparison import folds, stacking
+from posterity.comparison import folds, stacks
 
 SEEN = []
 
@@ -35,7 +35,7 @@ def measurements(n_groups=30, rows=12, seed=0):
 
 
 def stack_one(model):
-    return stacking.StackedRegressor((("one", model),), (1.0,))
+    return stacks.StackedRegressor((("one", model),), (1.0,))
 
 
 def test_the_groups_travel_with_the_rows_to_folds_and_to_the_final_fit():

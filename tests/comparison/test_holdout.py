@@ -8,7 +8,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import comparison, persistence, tables
-from posterity.comparison import folds, measuring
+from posterity.comparison import folds, row_scores
 from posterity.comparison.holdout import format_days, parse_gap
 from posterity.comparison.lagged import LaggedRegressor
 
@@ -161,12 +161,12 @@ def test_a_gap_that_is_not_one_is_refused():
 def test_the_standard_error_of_clusters_is_that_of_their_means_and_of_rows_alone():
     rng = np.random.default_rng(1)
     values = rng.normal(size=60)
-    alone = measuring.standard_error(values, np.arange(60))
-    assert alone == pytest.approx(measuring.standard_error(values))
+    alone = row_scores.standard_error(values, np.arange(60))
+    assert alone == pytest.approx(row_scores.standard_error(values))
     means = values[:12]
-    repeated = measuring.standard_error(np.repeat(means, 5), np.repeat(np.arange(12), 5))
-    assert repeated == pytest.approx(measuring.standard_error(means))
-    assert measuring.standard_error(values, np.zeros(60)) == np.inf
+    repeated = row_scores.standard_error(np.repeat(means, 5), np.repeat(np.arange(12), 5))
+    assert repeated == pytest.approx(row_scores.standard_error(means))
+    assert row_scores.standard_error(values, np.zeros(60)) == np.inf
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -202,7 +202,7 @@ def test_a_comparison_by_time_says_so_and_later_rows_are_not_used():
     held_out = found.best.held_out
     assert len(held_out.rows) == 40
     assert len(np.unique(held_out.clusters)) == 4
-    assert found.best.standard_error == measuring.standard_error(
+    assert found.best.standard_error == row_scores.standard_error(
         held_out.log_prob, held_out.clusters
     )
 

@@ -8,7 +8,7 @@ from scipy import stats
 from support.for_each import for_each
 
 from posterity import comparison
-from posterity.comparison import choosing, measuring
+from posterity.comparison import choice, row_scores
 from posterity.comparison.results import HeldOut
 
 N = 400
@@ -30,14 +30,14 @@ def of_numbers(name, mean, *, baseline=False, spread=0.0, inside=0.9, seed=1):
     )
     zeros = np.zeros(N)
     held_out = HeldOut(np.arange(N), zeros, log_prob, zeros, pit)
-    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
+    return row_scores.score_predictions(name, "", held_out, row_scores.Costs(), baseline=baseline)
 
 
 def of_classes(name, mean, *, stated=0.8, right=0.8, baseline=False):
     y = np.where(np.arange(N) < right * N, 0, 1)
     p = np.tile([stated, 1.0 - stated], (N, 1))
     held_out = HeldOut(np.arange(N), y, np.full(N, mean), probabilities=p, classes=("a", "b"))
-    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
+    return row_scores.score_predictions(name, "", held_out, row_scores.Costs(), baseline=baseline)
 
 
 def said(*results, **options):
@@ -98,7 +98,7 @@ def test_the_probability_to_be_better_is_that_of_the_differences(lead, error):
     pair = of_numbers("process", lead - 1.0, spread=error * np.sqrt(N)), of_numbers("linear", -1.0)
     differences = pair[0].held_out.log_prob - pair[1].held_out.log_prob
     expected = stats.ttest_1samp(differences, 0.0, alternative="greater").pvalue
-    assert abs(1.0 - expected - choosing.compute_probability_better(*pair)) < 0.02
+    assert abs(1.0 - expected - choice.compute_probability_better(*pair)) < 0.02
 
 
 def test_an_irrelevant_lead_does_not_count_even_if_significant():
@@ -129,24 +129,24 @@ def test_a_mixture_is_chosen_only_if_it_is_significantly_better():
     forest = of_numbers("forest", -1.0)
     mixture = replace(of_numbers("stack", -0.985, spread=0.2), weights=(("forest", 1.0),))
     order = ["forest", "stack"]
-    assert choosing.choose_model([mixture, forest], order=order) is forest
-    assert choosing.choose_model([mixture, forest], order=order, prefer="best") is mixture
+    assert choice.choose_model([mixture, forest], order=order) is forest
+    assert choice.choose_model([mixture, forest], order=order, prefer="best") is mixture
     assert said(mixture, forest).startswith(
         "Use 'forest': the best single model. The mixture 'stack' gives an observed value 1.5 +- "
         "1 % more probability than 'forest' and is better with a probability of 93 %, where a "
         "mixture needs 98 %; choose it with --prefer best."
     )
     ahead = replace(of_numbers("stack", -0.97, spread=0.2), weights=(("forest", 1.0),))
-    assert choosing.choose_model([ahead, forest], order=order) is ahead
+    assert choice.choose_model([ahead, forest], order=order) is ahead
 
 
 def test_the_uncertainty_of_the_ranking_is_stated_where_it_is_uncertain():
     equals = [
         of_numbers(name, -1.0, spread=1.0, seed=k) for k, name in enumerate(("linear", "forest"))
     ]
-    text = said(*choosing.add_probabilities(equals), prefer="best")
+    text = said(*choice.add_probabilities(equals), prefer="best")
     assert re.search(r"the best of 2 models, with a probability of 5\d %\.", text)
-    clear = choosing.add_probabilities([of_numbers("linear", -1.0), of_numbers("process", -0.5)])
+    clear = choice.add_probabilities([of_numbers("linear", -1.0), of_numbers("process", -0.5)])
     assert "the best of 2 models, with a probability of 99 %." in said(*clear)
 
 
@@ -167,10 +167,10 @@ def test_a_simple_model_that_is_no_better_than_a_constant_is_not_chosen_if_anoth
     mean = of_numbers("mean", -1.0, baseline=True)
     linear = of_numbers("linear", -0.95, spread=1.2)
     process = of_numbers("process", -0.9)
-    assert not choosing.is_better(process, linear)
-    assert choosing.choose_model([process, linear], order=["linear", "process"]) is linear
+    assert not choice.is_better(process, linear)
+    assert choice.choose_model([process, linear], order=["linear", "process"]) is linear
     ranked = [process, linear, mean]
-    assert choosing.choose_model(ranked, order=["mean", "linear", "process"]) is process
+    assert choice.choose_model(ranked, order=["mean", "linear", "process"]) is process
 
 
 def test_the_rows_for_which_it_holds_and_cautions_are_named():
@@ -195,7 +195,7 @@ def test_a_lead_is_paired_row_by_row():
             one.held_out.rows, one.held_out.y, 5.0 * shared + lead, np.zeros(N), one.held_out.pit
         )
         results.append(
-            measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=False)
+            row_scores.score_predictions(name, "", held_out, row_scores.Costs(), baseline=False)
         )
     assert "It gives an observed value 11 +- " in said(*results)
 
@@ -233,7 +233,7 @@ def test_right_coverage_of_a_wrong_shape_is_noticed():
     pit = np.where((one.held_out.pit > 0.05) & (one.held_out.pit < 0.95), 0.9, one.held_out.pit)
     held_out = HeldOut(one.held_out.rows, one.held_out.y, one.held_out.log_prob, np.zeros(N), pit)
     text = said(
-        measuring.score_predictions("linear", "", held_out, measuring.Costs(), baseline=False)
+        row_scores.score_predictions("linear", "", held_out, row_scores.Costs(), baseline=False)
     )
     assert "as they should, but other quantiles have calibration errors of up to 85 %" in text
 
@@ -266,7 +266,7 @@ def test_a_small_lead_counts_where_all_scores_are_small():
     """Of rare classes: half the log loss, far beyond its error, within 0.01 nats."""
     linear = of_classes("linear", -0.014, stated=0.998, right=0.998)
     forest = of_classes("forest", -0.007, stated=0.998, right=0.998)
-    assert choosing.choose_model([forest, linear], order=["linear", "forest"]) is forest
+    assert choice.choose_model([forest, linear], order=["linear", "forest"]) is forest
     text = said(forest, linear)
     assert text.startswith("Use 'forest': the best of 2 models.")
     rates = of_classes("frequencies", -0.0008, stated=0.9999, right=0.9999, baseline=True)
@@ -277,28 +277,28 @@ def test_a_small_lead_counts_where_all_scores_are_small():
 def test_one_standard_error_is_one_at_any_scale_of_densities():
     linear = of_numbers("linear", -1.0)
     ahead = of_numbers("process", -0.9903, spread=0.06)  # by 3.2 standard errors
-    assert choosing.choose_model([ahead, linear], order=["linear", "process"]) is ahead
+    assert choice.choose_model([ahead, linear], order=["linear", "process"]) is ahead
     assert said(linear, ahead).startswith("Use 'process'")
 
 
 def test_a_mixture_that_is_better_by_little_is_not_called_insignificantly_better():
     forest = of_numbers("forest", -1.0)
     mixture = replace(of_numbers("stack", -0.995, spread=0.02), weights=(("forest", 1.0),))
-    assert choosing.choose_model([mixture, forest], order=["forest", "stack"]) is forest
+    assert choice.choose_model([mixture, forest], order=["forest", "stack"]) is forest
     text = said(mixture, forest)
     assert "by too little to keep several models" in text
 
 
 def with_scores(name, log_prob, **fields):
     held_out = replace(of_numbers(name, 0.0).held_out, log_prob=log_prob, **fields)
-    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=False)
+    return row_scores.score_predictions(name, "", held_out, row_scores.Costs(), baseline=False)
 
 
 def test_a_model_that_gets_few_rows_very_wrong_is_worse():
     """-5.6 beside -3.2: the lead is 1.7 of its standard errors, and there is no doubt about it."""
     rare = np.where(np.arange(N) % 150 == 0, -320.0, 0.0)  # three of 400 rows
     process, additive = with_scores("process", np.full(N, -3.2)), with_scores("linear", -3.2 + rare)
-    mean, error = measuring.compute_lead(process.held_out, additive.held_out)
+    mean, error = row_scores.compute_lead(process.held_out, additive.held_out)
     assert mean > 2.0
     assert mean < 2.0 * error
     text = said(process, additive)
@@ -308,7 +308,7 @@ def test_a_model_that_gets_few_rows_very_wrong_is_worse():
         with_scores(name, one.held_out.log_prob, **windows)
         for name, one in (("process", process), ("linear", additive))
     ]
-    assert not choosing.is_better(*few)  # of three windows nothing is known
+    assert not choice.is_better(*few)  # of three windows nothing is known
 
 
 @for_each(
@@ -336,5 +336,7 @@ def test_accuracy_that_few_rows_cannot_judge_is_unknown():
     part = HeldOut(
         rows, h.y[rows], h.log_prob[rows], probabilities=h.probabilities[rows], classes=h.classes
     )
-    text = said(measuring.score_predictions("linear", "", part, measuring.Costs(), baseline=False))
+    text = said(
+        row_scores.score_predictions("linear", "", part, row_scores.Costs(), baseline=False)
+    )
     assert "too few, or too dependent on each other, to tell whether its probabilities" in text

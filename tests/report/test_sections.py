@@ -49,7 +49,7 @@ from posterity.trees import RandomForestClassifier
 
 
 def looked(story: report.ReportContents) -> ReportData:
-    return ReportData.of(story)
+    return ReportData.from_contents(story)
 
 
 @functools.cache
@@ -145,9 +145,9 @@ def test_inputs_that_make_no_difference_get_no_place() -> None:
         for k, drop in enumerate((5.0, 1.0, 0.01))
     ]
     material = dataclasses.replace(of_numbers(), importance=tuple(importance))
-    assert material.leading(1, 9) == 2
-    assert material.leading(3, 9) == 3
-    assert material.leading(1, 1) == 1
+    assert material.count_leading(1, 9) == 2
+    assert material.count_leading(3, 9) == 3
+    assert material.count_leading(1, 1) == 1
 
 
 # ---- the head
@@ -560,7 +560,7 @@ def test_a_number_of_two_values_is_drawn_as_two() -> None:
     assert material.two_values("sex") == (1.0, 2.0)
     assert material.two_values("size") is None
     assert material.typical["sex"] in (1.0, 2.0)
-    assert "sex" not in material.of_kind("number")
+    assert "sex" not in material.list_kind("number")
     figure = next(f for f in figures(curves.section(material)) if f.title == "sex")
     assert circles(figure, "accent") == 2
 

@@ -46,7 +46,7 @@ def test_ticks_are_multiples_of_one_two_or_five(low: float, width: float) -> Non
 def test_a_scale_holds_all_its_values_and_names_each_tick(values: list[float]) -> None:
     scale = scales.linear_scale(np.array(values) / 4.0)
     assert len(scale.ticks) == len(scale.labels)
-    places = scale.at(np.array(values) / 4.0)
+    places = scale.place(np.array(values) / 4.0)
     assert np.all((places >= 0.0) & (places <= 1.0))
     assert scale.high > scale.low
 

@@ -21,7 +21,7 @@ import polars as pl
 from support.workbooks import write_workbook
 
 from posterity import BayesianLinearRegression, RandomForestClassifier, tables
-from posterity.comparison.baselines import constant_baseline
+from posterity.comparison.baseline import constant_baseline
 
 CELLS = [
     *("", " ", "NA", "n/a", "k.A.", "unknown", "?", "-", "--", "inf", "-inf", "Infinity", "nan"),

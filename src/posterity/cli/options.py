@@ -41,7 +41,7 @@ def parse_gap(text: str | int) -> int | str:
 
 def parse_cost(text: Any) -> tuple[float, float]:
     """Parse the costs of a false alarm and of a miss, such as 1:20."""
-    from posterity.comparison.flagging import parse_cost
+    from posterity.comparison.flags import parse_cost
 
     try:
         return parse_cost(text)

@@ -9,7 +9,7 @@ from typing import Any
 from posterity.cli import output
 from posterity.cli.output import OutputPrinter
 from posterity.comparison import Result
-from posterity.comparison.flagging import format_with_error
+from posterity.comparison.flags import format_with_error
 
 _UNRANKED = ("fit", "size")  # columns that a saved model does not have
 _NOT_SCORES = ("held_out", "two_classes", "warnings", "weights")

@@ -5,15 +5,15 @@ probability they assign to the observed values of the held-out rows. A candidate
 scikit-learn's ``fit`` and a predictive distribution.
 """
 
-from posterity.comparison.baselines import baselines
-from posterity.comparison.candidates import Candidate, candidates, family
-from posterity.comparison.comparing import compare
+from posterity.comparison.baseline import baselines
+from posterity.comparison.candidate import Candidate, candidates, family
 from posterity.comparison.dependence import find_dependence
-from posterity.comparison.evaluating import evaluate
-from posterity.comparison.flagging import Flagging
+from posterity.comparison.evaluation import evaluate
+from posterity.comparison.flags import Flagging
 from posterity.comparison.holdout import Dependence, Holdout
-from posterity.comparison.importance import describe_importance, importance
 from posterity.comparison.lagged import LaggedRegressor
+from posterity.comparison.permutation import describe_importance, importance
+from posterity.comparison.ranking import compare
 from posterity.comparison.results import (
     LEVELS,
     Comparison,
@@ -25,7 +25,7 @@ from posterity.comparison.results import (
     TwoClassScores,
 )
 from posterity.comparison.spread import compare_on_dask
-from posterity.comparison.stacking import StackedClassifier, StackedRegressor
+from posterity.comparison.stacks import StackedClassifier, StackedRegressor
 from posterity.comparison.unnamed_groups import find_unnamed_groups
 from posterity.comparison.verdict import describe_gain, verdict
 from posterity.models import Member

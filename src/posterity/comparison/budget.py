@@ -31,13 +31,13 @@ class Clock:
             raise ValueError(f"budget={budget!r} must be a positive number of seconds, or None.")
         self._start, self.budget = read_clock(), math.inf if budget is None else budget
 
-    def elapsed(self) -> float:
+    def read_elapsed(self) -> float:
         """Return the seconds since the start."""
         return read_clock() - self._start
 
-    def remaining(self) -> float:
+    def read_remaining(self) -> float:
         """Return the remaining seconds, negative after the end."""
-        return self.budget - self.elapsed()
+        return self.budget - self.read_elapsed()
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from sklearn.preprocessing import SplineTransformer
 from posterity import tables
 from posterity.arrays import Array
 from posterity.comparison import holdout
-from posterity.comparison.baselines import constant_baseline
+from posterity.comparison.baseline import constant_baseline
 from posterity.comparison.holdout import Dependence
 from posterity.tables.schema_sentences import format_option
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from posterity import linalg, progress, tables
 from posterity.arrays import Array
-from posterity.comparison import racing
-from posterity.comparison.candidates import Candidate
-from posterity.comparison.racing import Progress
+from posterity.comparison import race
+from posterity.comparison.candidate import Candidate
+from posterity.comparison.race import Progress
 
 _REFERENCE_RUNS = 5
 _SMALL = 1e-3  # prior precision of a slope
@@ -99,8 +99,8 @@ def estimate_duration(
         return Duration()
     shared, ends = speed * (_BESIDES + _BESIDES_CELL * n_rows * n_columns), []
     for seconds in of_fold:
-        most = racing.count_most_folds(seconds, n_rows / folds, folds)
-        least = min(racing.count_raced_folds(seconds, folds), most)
+        most = race.count_most_folds(seconds, n_rows / folds, folds)
+        least = min(race.count_raced_folds(seconds, folds), most)
         shared += least * seconds
         ends.append((most - least + 1) * seconds)  # more of the winner, and its fit to all rows
     longest_fit = max(of_fold) * folds / (folds - 1)

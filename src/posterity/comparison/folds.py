@@ -1,6 +1,5 @@
 """Split a table into cross-validation folds whose encoders see only training rows."""
 
-import functools
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
@@ -18,7 +17,7 @@ from sklearn.model_selection import (
 
 from posterity import copies, tables
 from posterity.arrays import Array
-from posterity.comparison.baselines import constant_baseline
+from posterity.comparison.baseline import constant_baseline
 from posterity.comparison.holdout import Holdout
 from posterity.row_groups import RowGroups
 from posterity.tables import roles
@@ -248,38 +247,27 @@ def _encode_fold(
     regions: NDArray[np.intp] | None,
 ) -> Fold:
     """Encode the training and test rows of one fold, also with missing numbers as such."""
-    encode = functools.partial(_encode_rows, frame, schema, y, split, clusters, regions)
+    train_rows, test_rows = split
+    train, test = frame[train_rows], frame[test_rows]
+
+    def encode(*, keep_missing: bool) -> Fold:
+        encoder = tables.TableEncoder(schema.inputs, keep_missing)
+        return Fold(
+            _append_exposures(encoder.fit_transform(train, y[train_rows]), train, schema),
+            y[train_rows],
+            _append_exposures(encoder.transform(test), test, schema),
+            y[test_rows],
+            test_rows,
+            encoder.blocks(),
+            clusters,
+            _encode_groups(train, test, schema.groups),
+            roles.number_groups(train, schema.groups) if schema.groups else regions,
+            exposed=schema.exposure is not None,
+        )
+
     is_missing = any(column.kind == "number" and column.n_missing for column in schema.inputs)
     kept = encode(keep_missing=True) if is_missing else None
     return replace(encode(keep_missing=False), with_missing=kept)
-
-
-def _encode_rows(
-    frame: pl.DataFrame,
-    schema: tables.Schema,
-    y: NDArray[Any],
-    split: Split,
-    clusters: NDArray[np.intp] | None,
-    regions: NDArray[np.intp] | None,
-    *,
-    keep_missing: bool,
-) -> Fold:
-    """Encode the training and test rows of one fold in one way."""
-    train_rows, test_rows = split
-    train, test = frame[train_rows], frame[test_rows]
-    encoder = tables.TableEncoder(schema.inputs, keep_missing)
-    return Fold(
-        _append_exposures(encoder.fit_transform(train, y[train_rows]), train, schema),
-        y[train_rows],
-        _append_exposures(encoder.transform(test), test, schema),
-        y[test_rows],
-        test_rows,
-        encoder.blocks(),
-        clusters,
-        _encode_groups(train, test, schema.groups),
-        roles.number_groups(train, schema.groups) if schema.groups else regions,
-        exposed=schema.exposure is not None,
-    )
 
 
 def _append_exposures(X: Array, rows: pl.DataFrame, schema: tables.Schema) -> Array:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from posterity import tables
 from posterity.comparison import budget as budgets
-from posterity.comparison.candidates import Candidate
-from posterity.comparison.comparing import ComparisonTask, rank_candidates
-from posterity.comparison.flagging import Flagging
+from posterity.comparison.candidate import Candidate
+from posterity.comparison.flags import Flagging
 from posterity.comparison.folds import Fold, TableFolds
-from posterity.comparison.racing import Progress
+from posterity.comparison.race import Progress
+from posterity.comparison.ranking import ComparisonTask, rank_candidates
 from posterity.comparison.results import Comparison, Preference
 
 _FEWEST = 2  # rows of the sample in every fold

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from posterity import distributions, linalg, tables
 from posterity.arrays import Array
-from posterity.comparison import measuring, stacking
-from posterity.comparison.candidates import Candidate
+from posterity.comparison import race, row_scores, stacks
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.folds import TableFolds
 from posterity.comparison.results import HeldOut
 from posterity.comparison.trial import FoldRun, Trial
@@ -153,6 +153,8 @@ def _select_members(trials: Sequence[Trial], parts: TableFolds) -> list[Trial]:
     ranked = sorted(complete, key=lambda one: -one.mean_of_folds(n_folds))
     if n_folds < 2 or not ranked or not _can_be_mixed(ranked[0]):
         return []
+    if race.find_best(trials) is not ranked[0]:  # it was stopped for its time
+        return []
     if parts.folds[0].with_missing is not None:
         kept = tables.accepts_missing(ranked[0].candidate.estimator)
         ranked = [one for one in ranked if tables.accepts_missing(one.candidate.estimator) == kept]
@@ -166,7 +168,7 @@ def _can_be_mixed(one: Trial) -> bool:
 def _stack(
     members: Sequence[Trial], weights: Array, models: Sequence[Any], *, fitted: bool = False
 ) -> Any:
-    return stacking.stack_estimators(
+    return stacks.stack_estimators(
         [one.candidate.name for one in members],
         models,
         weights,
@@ -181,7 +183,7 @@ def _mix_runs(members: Sequence[Trial], k: int, weights: Array, final: Array) ->
     used = np.flatnonzero(weights)
     held_out = mix_held_out([runs[i].said.held_out for i in used], weights[used])
     pieces = tuple(
-        (batch[0][0], stacking.mix_distributions([dist for _, dist in batch], weights[used]))
+        (batch[0][0], stacks.mix_distributions([dist for _, dist in batch], weights[used]))
         for batch in zip(*(runs[i].said.pieces for i in used), strict=True)
     )
     timed = [runs[i] for i in np.flatnonzero(final)]
@@ -189,7 +191,7 @@ def _mix_runs(members: Sequence[Trial], k: int, weights: Array, final: Array) ->
     is_kept = all(models[i] is not None for i in used)
     return FoldRun(
         _stack(members, weights, models, fitted=True) if is_kept else None,
-        measuring.BatchPredictions(held_out, pieces),
+        row_scores.BatchPredictions(held_out, pieces),
         sum(run.fit_seconds for run in timed),
         sum(run.predict_seconds for run in timed),
     )

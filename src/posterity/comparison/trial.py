@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posterity import arrays, linalg, persistence, tables
-from posterity.comparison import budget, measuring, stacking
-from posterity.comparison.candidates import Candidate
+from posterity.comparison import budget, row_scores, stacks
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.folds import Fold, TableFolds
 from posterity.comparison.results import HeldOut, Result
 from posterity.models import Target
@@ -26,7 +26,7 @@ class FoldRun:
     """The result of one candidate on one fold; None for an estimator that is not kept."""
 
     estimator: Any
-    said: measuring.BatchPredictions
+    said: row_scores.BatchPredictions
     fit_seconds: float
     predict_seconds: float  # for 1,000 rows
 
@@ -54,7 +54,7 @@ class Trial:
     @property
     def held_out(self) -> HeldOut:
         """Predictions for the rows of all folds that were run."""
-        return measuring.combine_held_out([run.said.held_out for run in self.runs])
+        return row_scores.combine_held_out([run.said.held_out for run in self.runs])
 
     def mean_of_folds(self, n: int) -> float:
         """Return the mean log probability of the observed values in the first n folds."""
@@ -72,10 +72,10 @@ class Trial:
         """Return the mean lead in common folds, its standard error and the number of rows."""
         n = min(len(self.runs), len(other.runs))
         own, its = (
-            measuring.combine_held_out([run.said.held_out for run in one.runs[:n]])
+            row_scores.combine_held_out([run.said.held_out for run in one.runs[:n]])
             for one in (self, other)
         )
-        return *measuring.compute_lead(own, its), len(own.rows)
+        return *row_scores.compute_lead(own, its), len(own.rows)
 
     def drop_estimators(self) -> None:
         """Drop the fitted estimators of all folds."""
@@ -89,21 +89,21 @@ class Trial:
     def summarise(self) -> Result:
         """Return the scores over all folds that were run; times are medians, the lower of two."""
         sizes = [saved_size(run.estimator) for run in self.runs[-1:] if run.estimator is not None]
-        costs = measuring.Costs(
+        costs = row_scores.Costs(
             fit_seconds=statistics.median_low(run.fit_seconds for run in self.runs),
             predict_seconds=statistics.median_low(run.predict_seconds for run in self.runs),
             n_bytes=sizes[0] if sizes else None,
             warnings=tuple(dict.fromkeys(self.warned)),
         )
         one = self.candidate
-        scored = measuring.score_predictions(
+        scored = row_scores.score_predictions(
             one.name, one.code, self.held_out, costs, baseline=one.baseline
         )
         return replace(
             scored,
             folds=len(self.runs),
             stopped=self.stopped,
-            weights=stacking.list_weights(one.estimator),
+            weights=stacks.list_weights(one.estimator),
         )
 
     def has_evidence(self) -> bool:
@@ -152,7 +152,7 @@ def _stop(one: Trial, why: str, parts: TableFolds) -> None:
 
 def combine_quantiles(one: Trial) -> HeldOut:
     """Return all predictions with their quantiles, which can take longer than a fit."""
-    return measuring.combine_folds([run.said for run in one.runs]).with_quantiles()
+    return row_scores.combine_folds([run.said for run in one.runs]).with_quantiles()
 
 
 def saved_size(model: Any) -> int | None:
@@ -210,7 +210,7 @@ def _run_fold(
             candidate.estimator, fold.X_train, fold.y_train, fold.together, exposed=fold.exposed
         )
         fitted = budget.read_clock()
-        said = measuring.predict_rows(
+        said = row_scores.predict_rows(
             estimator,
             fold.X_test,
             fold.y_test,

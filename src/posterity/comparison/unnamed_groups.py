@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from posterity import tables, trees
 from posterity.arrays import Array
-from posterity.comparison import folds, holdout, measuring
+from posterity.comparison import folds, holdout, row_scores
 from posterity.comparison.holdout import Dependence, Holdout, name_group
-from posterity.comparison.results import LEVELS, HeldOut
+from posterity.comparison.results import HeldOut
 from posterity.tables import column_types, roles
 from posterity.tables.schema_sentences import format_option
 
@@ -175,7 +175,7 @@ def _score_forest(rows: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -
     )
     parts = folds.split_table(rows, schema, holdout)
     said = [
-        measuring.predict_rows(
+        row_scores.predict_rows(
             make(_TREES, random_state=holdout.seed).fit(fold.X_train, fold.y_train),
             fold.X_test,
             fold.y_test,
@@ -186,7 +186,7 @@ def _score_forest(rows: pl.DataFrame, schema: tables.Schema, holdout: Holdout) -
         ).held_out
         for fold in parts.folds
     ]
-    return measuring.combine_held_out(said)
+    return row_scores.combine_held_out(said)
 
 
 def _measure_loss(
@@ -205,7 +205,7 @@ def _measure_loss(
     before, after = _right_rows(at_random), _right_rows(new)
     beyond = before - after
     if schema.task == "classification":  # new groups may be predicted worse, but not too surely
-        beyond = beyond - (measuring.confidence(at_random) - measuring.confidence(new))
+        beyond = beyond - (row_scores.confidence(at_random) - row_scores.confidence(new))
     # Log densities far out have no stable error, so only the shares are compared with theirs.
     if not _is_more(beyond, new.clusters, _LESS_COVERAGE) or worse.mean() < _LESS_SCORE:
         return None
@@ -249,15 +249,14 @@ def _is_quantity(
 
 
 def _is_more(values: Array, clusters: NDArray[np.intp] | None, least: float) -> bool:
-    error = measuring.standard_error(values, clusters)
+    error = row_scores.standard_error(values, clusters)
     return float(np.mean(values)) > max(least, _SURE * error)
 
 
 def _right_rows(held: HeldOut) -> Array:
     """Return 1 for each row inside its 90 % interval, or whose most probable class is right."""
-    if held.pit is None:
-        return measuring.is_correct(held).astype(np.float64)
-    return ((held.pit >= LEVELS[0]) & (held.pit <= LEVELS[-1])).astype(np.float64)
+    right = row_scores.is_correct if held.pit is None else row_scores.is_inside
+    return right(held).astype(np.float64)
 
 
 def _free_name(rows: pl.DataFrame) -> str:

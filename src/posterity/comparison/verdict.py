@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 
 from posterity.arrays import Array
-from posterity.comparison import choosing, measuring
-from posterity.comparison.choosing import HARDLY, compute_probability_better, is_better
-from posterity.comparison.flagging import Flagging, describe_costs
+from posterity.comparison import choice, row_scores
+from posterity.comparison.choice import HARDLY, compute_probability_better, is_better
+from posterity.comparison.flags import Flagging, describe_costs
 from posterity.comparison.results import Preference, Result
 
 _NOMINAL = 0.9
@@ -66,8 +66,8 @@ def verdict(
     held-out values, so its uncertainty can be trusted for new rows like these.
     """
     family = [one for one in results if not one.baseline]
-    chosen = choosing.choose_model(results, order=order, prefer=prefer)
-    constant = choosing.find_constant(results)
+    chosen = choice.choose_model(results, order=order, prefer=prefer)
+    constant = choice.find_constant(results)
     if constant and not is_better(family[0], constant, least=HARDLY):
         said = _describe_unhelpful_inputs(family[0], chosen, constant, target)
     else:
@@ -109,7 +109,7 @@ def _describe_unhelpful_inputs(
     best: Result, chosen: Result, constant: Result, target: str
 ) -> list[str]:
     """Write the sentences for a table on which no model beats a constant prediction."""
-    mean, _ = measuring.compute_lead(best.held_out, constant.held_out)
+    mean, _ = row_scores.compute_lead(best.held_out, constant.held_out)
     lead = (
         f"the best model, {best.name!r}, {_describe_lead(best, constant)}"
         if mean > 0.0
@@ -130,7 +130,7 @@ def _describe_choice(chosen: Result, family: Sequence[Result]) -> str:
         chance = best.probability_best
         sure = "" if chance is None else f", with a probability of {_format_chance(chance)}"
         return f"Use {best.name!r}: the best of {len(family)} models{sure}."
-    if chosen is choosing.find_best_single(family):
+    if chosen is choice.find_best_single(family):
         return f"Use {chosen.name!r}: the best single model."
     return f"Use {chosen.name!r}: the simplest model that is about as good as the best."
 
@@ -140,7 +140,7 @@ def _describe_alternative(
 ) -> list[str]:
     """Write a sentence on the model to compare with the choice, and what it costs or gains."""
     best = family[0]
-    if baseline and measuring.compute_lead(baseline.held_out, best.held_out)[0] > 0.0:
+    if baseline and row_scores.compute_lead(baseline.held_out, best.held_out)[0] > 0.0:
         better = _describe_lead(baseline, best)
         if is_better(baseline, best, least=HARDLY):
             return [f"No model is as good as the baseline {baseline.name!r}: it {better}."]
@@ -148,7 +148,7 @@ def _describe_alternative(
     if len(family) == 1:
         return []
     if chosen is best:
-        simple = choosing.choose_model(family, order=order)
+        simple = choice.choose_model(family, order=order)
         if simple is not best:
             more = _format_more(best, simple, f"the simpler {simple.name!r}")
             return [f"It gives an observed value {more}; choose that with --prefer simple."]
@@ -156,10 +156,10 @@ def _describe_alternative(
         return [f"It gives an observed value {more}."]
     ahead = f"{best.name!r} {_describe_lead(best, chosen)}"
     if best.weights:
-        sure = compute_probability_better(best, choosing.find_best_single(family))
-        needed = f", where a mixture needs {_format_chance(choosing.SURE)}"
+        sure = compute_probability_better(best, choice.find_best_single(family))
+        needed = f", where a mixture needs {_format_chance(choice.SURE)}"
         little = ", by too little to keep several models"
-        ahead = f"The mixture {ahead}{needed if sure < choosing.SURE else little}"
+        ahead = f"The mixture {ahead}{needed if sure < choice.SURE else little}"
     return [f"{ahead}; choose it with --prefer best."]
 
 
@@ -178,7 +178,7 @@ def _judge_uncertainty(chosen: Result, scope: str, cautious: bool) -> str:
 
 
 def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
-    coverage, n = best.coverage or 0.0, measuring.count_effective_rows(best.held_out)
+    coverage, n = best.coverage or 0.0, row_scores.count_effective_rows(best.held_out)
     allowed = 2.0 * math.sqrt(_NOMINAL * (1.0 - _NOMINAL) / n) + _SLACK
     held = (
         f"The 90 % intervals of {best.name!r} contain {100.0 * coverage:.3g} % of the held-out "
@@ -199,9 +199,9 @@ def _judge_intervals(best: Result, scope: str, cautious: bool) -> str:
 
 
 def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
-    stated, right = measuring.confidence(best.held_out), measuring.is_correct(best.held_out)
+    stated, right = row_scores.confidence(best.held_out), row_scores.is_correct(best.held_out)
     gaps: Array = stated - right
-    allowed = 2.0 * measuring.standard_error(gaps, best.held_out.clusters) + _SLACK
+    allowed = 2.0 * row_scores.standard_error(gaps, best.held_out.clusters) + _SLACK
     said = (
         f"The most probable class of {best.name!r} has a probability of "
         f"{100.0 * stated.mean():.3g} % on average and is correct in {100.0 * right.mean():.3g} % "
@@ -219,7 +219,7 @@ def _judge_probabilities(best: Result, scope: str, cautious: bool) -> str:
 
 def _format_more(ahead: Result, behind: Result, name: str) -> str:
     """Format how much more probable observed values are under one model than under another."""
-    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    mean, error = row_scores.compute_lead(ahead.held_out, behind.held_out)
     if mean >= _DOUBLE:
         return f"{_format_ratio(ahead, behind)} times the probability that {name} gives it"
     if mean < _LEAST:
@@ -231,7 +231,7 @@ def _format_more(ahead: Result, behind: Result, name: str) -> str:
 
 def _format_ratio(best: Result, other: Result) -> str:
     """Format the geometric mean over rows of the ratio of probabilities of the observed value."""
-    log_ratio, _ = measuring.compute_lead(best.held_out, other.held_out)
+    log_ratio, _ = row_scores.compute_lead(best.held_out, other.held_out)
     if log_ratio > math.log(1e6):
         return "over a million"
     return f"{math.exp(log_ratio):#.3g}".rstrip(".")

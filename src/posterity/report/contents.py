@@ -162,7 +162,7 @@ class ReportData:
     shown: NDArray[np.intp]
 
     @classmethod
-    def of(cls, contents: ReportContents) -> ReportData:
+    def from_contents(cls, contents: ReportContents) -> ReportData:
         """Compute the shared data of a contents."""
         rng = np.random.default_rng(contents.seed)
         found = _importance(contents)
@@ -174,7 +174,7 @@ class ReportData:
             draw_positions(len(contents.held_out.rows), N_SHOWN, rng),
         )
 
-    def leading(self, at_least: int, at_most: int) -> int:
+    def count_leading(self, at_least: int, at_most: int) -> int:
         """Count the inputs that matter, within limits."""
         drops = np.array([one.drop for one in self.importance])
         matter = np.count_nonzero(drops > _MATTERS * drops.max(initial=0.0))
@@ -193,7 +193,7 @@ class ReportData:
         """Return whether an input is a number, a category or a date."""
         return next(one.kind for one in self.contents.schema.inputs if one.name == name)
 
-    def of_kind(self, *kinds: tables.Kind) -> list[str]:
+    def list_kind(self, *kinds: tables.Kind) -> list[str]:
         """Return the names of inputs of these kinds, without numbers that are one of two."""
         found = (name for name in self.names if self.kind(name) in kinds)
         return [name for name in found if self.two_values(name) is None]
@@ -202,7 +202,7 @@ class ReportData:
         """Read a column as numbers, or days since 1970; NaN for empty cells."""
         return self.part(name).read(frame[name])
 
-    def measured(self, rows: NDArray[np.intp]) -> pl.DataFrame:
+    def take_measured(self, rows: NDArray[np.intp]) -> pl.DataFrame:
         """Return the rows of the table at positions of ``held_out``."""
         return self.contents.frame[self.contents.held_out.rows[rows]]
 

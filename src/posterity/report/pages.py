@@ -76,7 +76,7 @@ def page(contents: ReportContents) -> str:
     >>> report.page(contents).splitlines()[:2]
     ['<!doctype html>', '<!-- posterity report -->']
     """
-    found = sections.make_sections(ReportData.of(contents))
+    found = sections.make_sections(ReportData.from_contents(contents))
     panel = _has_panel(found)
     style = Markup(read_template("style.css") + (what_if.style() if panel else ""))
     script = Markup(read_template("tables.js") + (what_if.script() if panel else ""))

@@ -47,7 +47,7 @@ class AxisScale:
     labels: tuple[str, ...]
     title: str = ""
 
-    def at(self, values: ArrayLike) -> Array:
+    def place(self, values: ArrayLike) -> Array:
         """Return relative positions, 0 at the low end and 1 at the high end, clipped."""
         share = (np.asarray(values, dtype=np.float64) - self.low) / (self.high - self.low)
         return np.clip(share, 0.0, 1.0)

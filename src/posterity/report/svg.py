@@ -63,11 +63,11 @@ class Plot:
 
     def x_positions(self, values: ArrayLike) -> list[str]:
         """Return the horizontal positions of values of x, as text."""
-        return _texts(self.left + self.x.at(values) * (self.width - self.left - self.right))
+        return _texts(self.left + self.x.place(values) * (self.width - self.left - self.right))
 
     def y_positions(self, values: ArrayLike) -> list[str]:
         """Return the vertical positions of values of y, as text."""
-        return _texts(self.height - self.bottom - self.y.at(values) * self._room)
+        return _texts(self.height - self.bottom - self.y.place(values) * self._room)
 
     @property
     def _room(self) -> float:

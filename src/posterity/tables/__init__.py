@@ -5,7 +5,6 @@ from posterity.tables.boxes import LabelledImage, read_boxes
 from posterity.tables.columns import CellError, Column, Dropped, Kind, Schema, TableError, Task
 from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
 from posterity.tables.frames import append_targets, as_frame
-from posterity.tables.inferring import infer
 from posterity.tables.label_parts import LevelMeansPart, TextPart
 from posterity.tables.partitioned import PartitionedSource, assign_folds, open_partitions
 from posterity.tables.parts import CategoryPart, DatePart, NumberPart
@@ -16,11 +15,12 @@ from posterity.tables.roles import (
     strip_exposure,
     takes_exposure,
 )
+from posterity.tables.schema_inference import infer
 from posterity.tables.schema_sentences import describe_schema
 from posterity.tables.sources import Sample, Source, open_source, read
 from posterity.tables.spread_rows import SpreadRows, write_predictions
 from posterity.tables.table_model import TableModel
-from posterity.tables.writing import write_batches
+from posterity.tables.writer import write_batches
 
 __all__ = [
     "CategoryPart",

@@ -11,6 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
 from posterity.arrays import Array
+from posterity.page_forms import Form, NoFormError
 from posterity.tables import texts
 from posterity.tables.columns import Column
 
@@ -112,6 +113,21 @@ class LevelMeansPart:
             means = shrink_means(places[outside], Y[outside], len(self.levels) + 2)
             encoded[inside] = means[places[inside]]
         return self._standardise(encoded)
+
+    def page_form(self, profile: Any) -> Form:
+        """Return the control of a page: encodings of frequent levels, of others, of none."""
+        counts = dict(zip(profile.levels, profile.counts, strict=True))
+        codes = self.encode(pl.Series([*counts, None, None], dtype=pl.String))
+        codes[-2] = self._standardise(self.other)
+        return {
+            "name": self.name,
+            "kind": "category",
+            "levels": list(counts),
+            "other": True,
+            "missing": profile.n_missing > 0,
+            "codes": codes.tolist(),
+            "start": max(counts, key=lambda level: counts[level]) if counts else None,
+        }
 
     def _standardise(self, values: Array) -> Array:
         return (values - self.centre) / self.scale
@@ -246,6 +262,10 @@ class TextPart:
         """Encode the cells as standardised components, (N, width)."""
         weights = _weigh_words(self.read(cells), self.words, self.rarity)
         return (weights @ self.components - self.centre) / self.scale
+
+    def page_form(self, profile: Any) -> Form:
+        """Refuse text, which has no control."""
+        raise NoFormError(f"The input {self.name!r} is text, which cannot run in a page.")
 
 
 def fit_text(

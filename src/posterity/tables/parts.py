@@ -5,12 +5,13 @@ without nan unless a number part keeps missing values.
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from posterity.arrays import Array
+from posterity.page_forms import Form
 from posterity.tables import dates, texts
 from posterity.tables.columns import Column, refuse_cells
 from posterity.tables.label_parts import LevelMeansPart, TextPart
@@ -19,6 +20,7 @@ MOST_LEVELS = 50
 """Maximum number of levels of a category that are encoded separately."""
 
 YEAR = 365.2425  # days
+_FEW = 4.0  # whole numbers in a smaller range may be the ends of a range of fractions
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,21 @@ class NumberPart:
         if self.keep_missing:
             z[missing] = np.nan
         return np.column_stack([z, missing][: self.width]).astype(np.float64, copy=False)
+
+    def page_form(self, profile: Any) -> Form:
+        """Return the control of a page: range, start value and encoding."""
+        return {
+            "name": self.name,
+            "scale": self.scale,
+            **_form_range(profile),
+            "kind": "number",
+            "mean": self.mean,
+            "fill": self.fill,
+            "indicator": self.has_indicator,
+            "keeps": self.keep_missing,
+            "gaps": profile.n_missing > 0,
+            "whole": _are_whole(profile),
+        }
 
     def _column(self) -> Column:
         return Column(
@@ -167,6 +184,19 @@ class CategoryPart:
         rows = np.flatnonzero(places >= 0)
         encoded[rows, places[rows]] = 1.0
         return encoded
+
+    def page_form(self, profile: Any) -> Form:
+        """Return the control of a page: the levels, and the most frequent one to start with."""
+        counts = dict(zip(profile.levels, profile.counts, strict=True))
+        levels = list(self.levels)
+        return {
+            "name": self.name,
+            "kind": "category",
+            "levels": levels,
+            "other": self.other,
+            "missing": self.missing,
+            "start": max(levels, key=lambda level: counts.get(level, 0)) if levels else None,
+        }
 
 
 @dataclass(frozen=True)
@@ -250,8 +280,41 @@ class DatePart:
         cycles = {"year": (self.year, YEAR), "week": (self.week, 7.0), "day": (self.day, 1.0)}
         return {word: period for word, (used, period) in cycles.items() if used}
 
+    def page_form(self, profile: Any) -> Form:
+        """Return the control of a page: range, start value, cycles, and how dates are written."""
+        return {
+            "name": self.name,
+            "scale": self.scale,
+            **_form_range(profile),
+            "kind": "date",
+            "origin": self.origin,
+            "periods": [float(period) for period in self.periods().values()],
+            "indicator": self.has_indicator,
+            "written": self._name_parts(),
+        }
+
+    def _name_parts(self) -> str:
+        """Return whether a value is written as a date, a date and time, or a time."""
+        if self.style == "clock":
+            return "time"
+        return "datetime" if self.day else "date"
+
 
 Part: TypeAlias = NumberPart | CategoryPart | DatePart | LevelMeansPart | TextPart
+
+
+def _form_range(profile: Any) -> Form:
+    """Return the range and the start value, which is missing if all values are."""
+    if not profile.quantiles:
+        return {"low": 0.0, "high": 0.0, "start": None}
+    low, _, median, _, high = profile.quantiles
+    return {"low": low, "high": high, "start": median}
+
+
+def _are_whole(profile: Any) -> bool:
+    """Return whether the smallest and largest values are whole, so that all values may be."""
+    ends = np.asarray(profile.quantiles)[[0, -1]] if profile.quantiles else np.zeros(2)
+    return bool(np.all(ends == np.round(ends)) and np.ptp(ends) >= _FEW)
 
 
 def compute_phase(t: Array, period: float) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import models, validation
 from posterity.arrays import Array
-from posterity.tables import frames, inferring, roles, texts
+from posterity.tables import frames, roles, schema_inference, texts
 from posterity.tables.answers import TrainingRange
 from posterity.tables.columns import Column, Kind, Schema, TableError, Task, refuse_cells
 from posterity.tables.encoding import Profile, TableEncoder, accepts_missing
@@ -296,7 +296,7 @@ class TableModel(BaseEstimator):
         """Infer the schema; every column is an input, since the caller chose them."""
         task: Task = "classification" if is_classifier(self.estimator) else "regression"
         inputs = [column for column in table.columns if column != target]
-        return inferring.infer(table, target, task=task, keep=inputs)
+        return schema_inference.infer(table, target, task=task, keep=inputs)
 
     def _require_fitted(self) -> Any:
         check_is_fitted(self, "estimator_")

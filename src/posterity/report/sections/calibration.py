@@ -230,10 +230,10 @@ def _draw_residuals(
 
 
 def _draw_over_input(data: ReportData, left: Array) -> list[Figure]:
-    numeric = data.of_kind("number", "date")
+    numeric = data.list_kind("number", "date")
     if not numeric:
         return []
-    values = data.values(numeric[0], data.measured(data.shown))
+    values = data.values(numeric[0], data.take_measured(data.shown))
     dates = data.kind(numeric[0]) == "date"
     if not np.isfinite(values).any():
         return []

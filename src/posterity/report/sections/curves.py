@@ -38,7 +38,9 @@ class InputGrid:
 def section(data: ReportData) -> Section | None:
     """Draw curves over the most important inputs, from one prediction of all rows."""
     asked = [
-        q for name in data.names[: data.leading(3, _MOST_INPUTS)] if (q := _make_grid(data, name))
+        q
+        for name in data.names[: data.count_leading(3, _MOST_INPUTS)]
+        if (q := _make_grid(data, name))
     ]
     if not asked:
         return None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.holdout import Holdout
 from posterity.comparison.results import HeldOut
 from posterity.report import numbers, scales
@@ -66,7 +66,7 @@ def count_parts(held: HeldOut, parts: list[NDArray[np.intp]]) -> CoverageOfParts
 
 def _covered_rows(held: HeldOut) -> tuple[NDArray[np.bool_], Array]:
     if held.probabilities is not None:
-        return measuring.is_correct(held), measuring.confidence(held)
+        return row_scores.is_correct(held), row_scores.confidence(held)
     pit = np.asarray(held.pit)
     return np.abs(2.0 * pit - 1.0) <= NOMINAL, np.full(len(pit), NOMINAL)
 
@@ -98,7 +98,7 @@ def _find_words(data: ReportData) -> MeasureWords:
 
 def _draw_over_time(data: ReportData, name: str) -> tuple[Figure, ...]:
     held = data.contents.held_out
-    times = data.values(name, data.measured(np.arange(len(held.rows))))
+    times = data.values(name, data.take_measured(np.arange(len(held.rows))))
     order = np.argsort(times, kind="stable")
     order = order[np.isfinite(times[order])]
     if len(order) < 2 * _ROWS_A_WINDOW:
@@ -172,5 +172,5 @@ def _draw_by_group(data: ReportData, holdout: Holdout) -> tuple[Figure, ...]:
 
 
 def _name_part(data: ReportData, columns: tuple[str, ...], position: int) -> str:
-    row = data.measured(np.array([position]))
+    row = data.take_measured(np.array([position]))
     return ", ".join(rows.format_cell(row[name][0]) for name in columns)

@@ -58,7 +58,7 @@ def _row(one: comparison.Importance) -> Row:
 
 
 def _draw_importance(data: ReportData) -> Figure:
-    shown = data.importance[: data.leading(5, _MOST)]
+    shown = data.importance[: data.count_leading(5, _MOST)]
     rest = len(data.importance) - len(shown)
     title = "Permutation importance"
     caption = (

@@ -77,7 +77,7 @@ def _select_texts(texts: list[str], chosen: NDArray[np.bool_]) -> list[str]:
 def dominant_input(data: ReportData) -> str | None:
     """Return the number or date that dominates the prediction, if there is one."""
     drops = np.array([max(one.drop, 0.0) for one in data.importance])
-    found = data.of_kind("number", "date")
+    found = data.list_kind("number", "date")
     if not found or found[0] != data.names[0]:
         return None
     alone = len(drops) == 1 or drops[0] >= DOMINATES * drops.sum() > 0.0
@@ -89,7 +89,7 @@ def _draw_dominant_input(data: ReportData) -> list[Figure]:
     name = dominant_input(data)
     if name is None:
         return []
-    values = data.values(name, data.measured(data.shown))
+    values = data.values(name, data.take_measured(data.shown))
     known = values[np.isfinite(values)]
     if not len(known):
         return []
@@ -213,12 +213,12 @@ _MOST_DOTS = 250
 
 def draw_map(data: ReportData) -> list[Figure]:
     """Draw the map, if two inputs are numbers and there are enough colours for the classes."""
-    pair = data.of_kind("number")[:2]
+    pair = data.list_kind("number")[:2]
     held = data.contents.held_out
     if len(pair) < 2 or len(held.classes) > N_COLOURS:
         return []
     k = data.shown[:: max(1, len(data.shown) // _MOST_DOTS)]
-    seen = [data.values(name, data.measured(k)) for name in pair]
+    seen = [data.values(name, data.take_measured(k)) for name in pair]
     known = np.isfinite(seen[0]) & np.isfinite(seen[1])
     if np.count_nonzero(known) < 2:
         return []

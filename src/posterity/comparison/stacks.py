@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from posterity import distributions, models, tables
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.constructors import declare_parameters, field
 from posterity.models import View
 
@@ -129,7 +129,7 @@ class StackedClassifier(StackedModel, models.Classifier):
 
     def predict_dist(self, X: Any) -> distributions.Discrete:
         """Return the averaged probabilities, which know how far the models disagree."""
-        p = [np.exp(measuring.log_probabilities(one, R)) for one, R in self._members_with_rows(X)]
+        p = [np.exp(row_scores.log_probabilities(one, R)) for one, R in self._members_with_rows(X)]
         log_weights = np.log(np.asarray(self.weights))
         return distributions.AveragedCategorical.from_members(np.stack(p, axis=-2), log_weights)
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 from posterity import comparison, distributions, linear, tables
-from posterity.comparison.importance import MeasuredRows, rank_inputs
+from posterity.comparison.permutation import MeasuredRows, rank_inputs
 
 importance = comparison.importance
 

@@ -1,11 +1,14 @@
 """Who runs which fold: little time, models clearly behind, and scores of fewer folds."""
 
+import gc
+import weakref
+
 import numpy as np
 import polars as pl
 import pytest
 
 from posterity import comparison, linear, tables, trees
-from posterity.comparison import budget, choosing, racing
+from posterity.comparison import budget, choice, race, trial
 
 
 class Clock:
@@ -18,7 +21,7 @@ class Clock:
 def clock(monkeypatch):
     Clock.now = 0.0
     monkeypatch.setattr(budget, "read_clock", lambda: Clock.now)
-    monkeypatch.setattr(racing, "_RACE_ROWS", 20)
+    monkeypatch.setattr(race, "_RACE_ROWS", 20)
 
 
 class Costly(linear.LinearRegression):
@@ -116,7 +119,7 @@ def test_a_slow_model_stops_when_its_rows_rank_it_whether_it_leads_or_not(clock,
     models = {"best": Costly(9.0), "close": Costly(8.0, used=2), "quick": Costly(1.0, used=1)}
     _, fits, _ = compared(models)
     assert fits.count("best") >= 5  # 12 rows are too few
-    monkeypatch.setattr(racing, "_ENOUGH_ROWS", 12)
+    monkeypatch.setattr(race, "_ENOUGH_ROWS", 12)
     found, fits, results = compared(models)
     assert [results[name].folds for name in models] == [1, 1, 5]
     assert results["best"].stopped == "slow, and ranked by enough rows after 1 of 5 folds."
@@ -127,8 +130,24 @@ def test_a_slow_model_stops_when_its_rows_rank_it_whether_it_leads_or_not(clock,
     assert found.importance[0].name == "a"
 
 
+def test_of_a_large_table_one_fitted_estimator_is_in_memory(clock, monkeypatch):
+    monkeypatch.setattr(trial, "_MOST_KEPT", 0)
+    fitted, alive = [], []
+
+    class Watched(Costly):
+        def fit(self, X, y, sample_weight=None):
+            gc.collect()
+            alive.append(sum(one() is not None for one in fitted))
+            fitted.append(weakref.ref(self))
+            return super().fit(X, y)
+
+    found, _, _ = compared({"watched": Watched()})
+    assert alive == [0] * 6  # five folds, and all rows
+    assert found.importance[0].name == "a"
+
+
 def test_rows_that_depend_on_each_other_are_never_enough(clock, monkeypatch):
-    monkeypatch.setattr(racing, "_ENOUGH_ROWS", 12)
+    monkeypatch.setattr(race, "_ENOUGH_ROWS", 12)
     frame = table().with_columns(group=pl.Series([str(k // 6) for k in range(60)]))
     found = comparison.compare(
         frame,
@@ -140,7 +159,7 @@ def test_rows_that_depend_on_each_other_are_never_enough(clock, monkeypatch):
 
 def test_a_fit_is_the_last_thing_before_progress_is_told_again(clock, monkeypatch):
     told = []
-    monkeypatch.setattr(comparison.comparing, "rank_inputs", lambda *_, **__: told.append("rank"))
+    monkeypatch.setattr(comparison.ranking, "rank_inputs", lambda *_, **__: told.append("rank"))
     frame = table()
     comparison.compare(
         frame,
@@ -152,7 +171,7 @@ def test_a_fit_is_the_last_thing_before_progress_is_told_again(clock, monkeypatc
 
 
 def test_few_common_rows_stop_nobody(clock, monkeypatch):
-    monkeypatch.setattr(racing, "_RACE_ROWS", 25)
+    monkeypatch.setattr(race, "_RACE_ROWS", 25)
     _, _, results = compared({"good": Costly(), "poor": Costly(used=0)}, folds=5)
     assert results["poor"].folds == 3  # 24 rows in two folds, 36 in three
 
@@ -162,13 +181,13 @@ def test_the_order_of_models_with_different_folds_is_that_of_common_rows():
         rows = np.arange(len(log_prob))
         log_prob = np.asarray(log_prob, dtype=float)
         held_out = comparison.HeldOut(rows, rows, log_prob, rows, np.full(len(rows), 0.5))
-        return comparison.measuring.score_predictions(
-            name, "", held_out, comparison.measuring.Costs(), baseline=False
+        return comparison.row_scores.score_predictions(
+            name, "", held_out, comparison.row_scores.Costs(), baseline=False
         )
 
     whole = result("whole", [-9.0, -9.0, 0.0, 0.0])  # hard rows first
     part = result("part", [-8.0, -8.5])
-    ranked = choosing.sort_results([whole, part])
+    ranked = choice.sort_results([whole, part])
     assert [one.name for one in ranked] == ["part", "whole"]
     assert ranked[0].log_score == pytest.approx(-4.5 + 0.75)
     assert ranked[1].behind == pytest.approx(0.75)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from support.for_each import for_each
 
 from posterity import comparison, linear, tables
-from posterity.comparison import choosing, trial
+from posterity.comparison import choice, trial
 
 
 def numbers(n=60, seed=0):
@@ -285,7 +285,7 @@ def test_categories_dates_and_missing_values_go_in_as_they_are():
 
 def test_results_are_ranked_whatever_order_they_come_in():
     found = compared(numbers(), usual("linear", "tree"))
-    again = choosing.sort_results(found.results[::-1])
+    again = choice.sort_results(found.results[::-1])
     assert [one.name for one in again] == [one.name for one in found.results]
 
 

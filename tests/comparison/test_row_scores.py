@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from support.for_each import for_each
 
 from posterity import distributions, linear, scoring
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.results import LEVELS
 
 
@@ -32,12 +32,12 @@ def numbers(n=200, seed=0):
 def said_of_numbers(dist, y, **options):
     rows = np.arange(len(y))
     X = rows[:, None].astype(float)
-    return measuring.predict_rows(Fixed(dist), X, y, rows, classes=(), n_train=10, **options)
+    return row_scores.predict_rows(Fixed(dist), X, y, rows, classes=(), n_train=10, **options)
 
 
 def scored(said):
     held_out = said.with_quantiles()
-    return measuring.score_predictions("m", "M()", held_out, measuring.Costs(), baseline=False)
+    return row_scores.score_predictions("m", "M()", held_out, row_scores.Costs(), baseline=False)
 
 
 def test_scores_of_numbers_are_those_of_the_scoring_room():
@@ -56,10 +56,10 @@ def test_quantiles_stand_at_their_rows_also_after_merging():
     X = np.arange(50.0)[:, None]
     order = np.random.default_rng(3).permutation(50)
     halves = [
-        measuring.predict_rows(Fixed(dist), X[rows], y[rows], rows, classes=(), n_train=5)
+        row_scores.predict_rows(Fixed(dist), X[rows], y[rows], rows, classes=(), n_train=5)
         for rows in (np.sort(order[:20]), np.sort(order[20:]))
     ]
-    held_out = measuring.combine_folds(halves).with_quantiles()
+    held_out = row_scores.combine_folds(halves).with_quantiles()
     np.testing.assert_array_equal(held_out.rows, np.arange(50))
     np.testing.assert_array_equal(held_out.y, y)
     np.testing.assert_allclose(held_out.mean, dist.mean())
@@ -70,7 +70,7 @@ def test_quantiles_stand_at_their_rows_also_after_merging():
 def test_pieces_say_what_the_whole_does(monkeypatch):
     dist, y = numbers(50)
     whole = said_of_numbers(dist, y).with_quantiles()
-    monkeypatch.setattr(measuring, "_ROWS", 7)
+    monkeypatch.setattr(row_scores, "_ROWS", 7)
     pieces = said_of_numbers(dist, y)
     assert len(pieces.pieces) == 8
     np.testing.assert_array_equal(whole.pit, pieces.held_out.pit)
@@ -111,7 +111,7 @@ def labelled(n=120, seed=0):
 def test_probabilities_of_classes_are_the_estimators():
     X, y = labelled()
     model = linear.BayesianLogisticRegression().fit(X, y)
-    said = measuring.predict_rows(model, X, y, np.arange(len(y)), classes=tuple("abc"), n_train=9)
+    said = row_scores.predict_rows(model, X, y, np.arange(len(y)), classes=tuple("abc"), n_train=9)
     np.testing.assert_allclose(said.held_out.probabilities, model.predict_proba(X), rtol=1e-12)
     found = scored(said)
     assert found.log_score == pytest.approx(scoring.log_score(model.predict_dist(X), y), rel=1e-12)
@@ -122,14 +122,14 @@ def test_probabilities_of_classes_are_the_estimators():
 def test_an_estimator_without_a_distribution_is_asked_for_its_probabilities():
     X, y = labelled()
     model = LogisticRegression().fit(X, y)
-    log_p = measuring.class_log_probabilities(model, X, 3, 100)
+    log_p = row_scores.class_log_probabilities(model, X, 3, 100)
     np.testing.assert_allclose(np.exp(log_p), model.predict_proba(X), rtol=1e-9)
 
 
 def test_a_class_that_no_fitted_row_had_is_rare_but_possible():
     X, y = labelled()
     model = linear.BayesianLogisticRegression().fit(X[y != 1], y[y != 1])
-    p = np.exp(measuring.class_log_probabilities(model, X, 4, 96))
+    p = np.exp(row_scores.class_log_probabilities(model, X, 4, 96))
     np.testing.assert_allclose(p[:, [1, 3]], 0.01, rtol=1e-12)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(p[:, [0, 2]], 0.98 * model.predict_proba(X), rtol=1e-12)
@@ -139,10 +139,10 @@ def test_calibration_of_classes_is_the_mean_gap_over_bins_of_as_many_rows():
     p = np.repeat([0.6, 0.9], 30)
     right = np.concatenate([np.arange(30) < 12, np.arange(30) < 27])
     probabilities = np.column_stack([p, 1.0 - p])
-    held_out = measuring.HeldOut(
+    held_out = row_scores.HeldOut(
         np.arange(60), np.where(right, 0, 1), np.zeros(60), probabilities=probabilities
     )
-    found = measuring.score_predictions("m", "", held_out, measuring.Costs(), baseline=False)
+    found = row_scores.score_predictions("m", "", held_out, row_scores.Costs(), baseline=False)
     assert found.calibration == pytest.approx(0.5 * (0.6 - 0.4) + 0.5 * 0.0, abs=1e-12)
     assert found.accuracy == pytest.approx(39 / 60)
 
@@ -154,19 +154,19 @@ def test_log_prob_alone_is_that_of_everything_said(n_classes):
         model = linear.BayesianLogisticRegression().fit(X, y)
     else:
         model = linear.BayesianLinearRegression().fit(X, y)
-    said = measuring.predict_rows(
+    said = row_scores.predict_rows(
         model, X, y, np.arange(len(y)), classes=tuple("abc")[:n_classes], n_train=9
     )
-    alone = measuring.log_prob(model, X, y, n_classes=n_classes, n_train=9)
+    alone = row_scores.log_prob(model, X, y, n_classes=n_classes, n_train=9)
     np.testing.assert_array_equal(alone, said.held_out.log_prob)
 
 
 def test_clusters_that_are_right_or_wrong_together_count_as_one_row_each():
     pit = np.where(np.repeat(np.arange(20), 30) < 18, 0.5, 0.01)
     rows = np.arange(600)
-    held_out = measuring.HeldOut(rows, rows, 0.0 * rows, pit=pit)
-    assert measuring.count_effective_rows(held_out) == 600.0
+    held_out = row_scores.HeldOut(rows, rows, 0.0 * rows, pit=pit)
+    assert row_scores.count_effective_rows(held_out) == 600.0
     together = dataclasses.replace(held_out, clusters=np.repeat(np.arange(20), 30))
-    np.testing.assert_allclose(measuring.count_effective_rows(together), 20.0)
+    np.testing.assert_allclose(row_scores.count_effective_rows(together), 20.0)
     apart = dataclasses.replace(held_out, clusters=np.tile(np.arange(30), 20))
-    assert measuring.count_effective_rows(apart) == 600.0
+    assert row_scores.count_effective_rows(apart) == 600.0

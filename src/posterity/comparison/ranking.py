@@ -10,14 +10,14 @@ import polars as pl
 
 from posterity import tables
 from posterity.comparison import budget as budgets
-from posterity.comparison import choosing, racing, trial
+from posterity.comparison import choice, race, trial
 from posterity.comparison import folds as parting
-from posterity.comparison.candidates import Candidate
+from posterity.comparison.candidate import Candidate
 from posterity.comparison.dependence import find_dependence
-from posterity.comparison.flagging import Flagging, add_two_class_scores
+from posterity.comparison.flags import Flagging, add_two_class_scores
 from posterity.comparison.holdout import Dependence, Holdout
-from posterity.comparison.importance import MeasuredRows, rank_inputs
-from posterity.comparison.racing import Progress
+from posterity.comparison.permutation import MeasuredRows, rank_inputs
+from posterity.comparison.race import Progress
 from posterity.comparison.results import Comparison, Importance, Preference, Result, Skipped
 from posterity.comparison.stack_trial import STACK, stack_models
 from posterity.comparison.trial import Trial
@@ -160,14 +160,14 @@ def rank_candidates(
     total = len(candidates) * len(parts.folds) + 1
     tell: Progress = report or _ignore_progress
     trials = [_start_trial(one, ground) for one in candidates]
-    racing.run_folds(trials, parts, clock, seed=seed, tell=tell, total=total)
+    race.run_folds(trials, parts, clock, seed=seed, tell=tell, total=total)
     skipped = tuple(Skipped(one.candidate.name, one.failed) for one in trials if one.failed)
     scored = _add_stack([one for one in trials if not one.failed], parts, clock)
     if all(one.candidate.baseline for one in scored):
         raise tables.TableError(_no_model_message(skipped))
     order = [*names, STACK]
-    results = choosing.add_probabilities([one.summarise() for one in scored], seed=seed)
-    chosen = choosing.choose_model(choosing.sort_results(results), order=order, prefer=prefer)
+    results = choice.add_probabilities([one.summarise() for one in scored], seed=seed)
+    chosen = choice.choose_model(choice.sort_results(results), order=order, prefer=prefer)
     by_name = {one.candidate.name: one for one in scored}
     tell(total - 1, total, "")
     importance = _rank_winner_inputs(by_name[chosen.name], parts, clock, seed)
@@ -175,7 +175,7 @@ def rank_candidates(
         by_name, chosen.name, results, ground, clock, lambda name: tell(total - 1, total, name)
     )
     tell(total, total, "")
-    ranked = add_two_class_scores(choosing.sort_results(fitted), ground.flagging)
+    ranked = add_two_class_scores(choice.sort_results(fitted), ground.flagging)
     return Comparison(
         schema=ground.schema,
         results=ranked,
@@ -183,7 +183,7 @@ def rank_candidates(
         folds=len(parts.folds),
         seed=seed,
         n_rows=parts.n_rows,
-        seconds=clock.elapsed(),
+        seconds=clock.read_elapsed(),
         winner=winner,
         verdict=verdict(
             ranked,
@@ -214,7 +214,7 @@ def _start_trial(candidate: Candidate, ground: ComparisonTask) -> Trial:
 def _add_stack(trials: list[Trial], parts: parting.TableFolds, clock: budgets.Clock) -> list[Trial]:
     """Add the mixture of the best models, if there is time to fit it to all rows."""
     stack = stack_models(trials, parts)
-    if stack is None or stack.seconds_of_full_fit() > clock.remaining():
+    if stack is None or stack.seconds_of_full_fit() > clock.read_remaining():
         return trials
     return [*trials, stack]
 
@@ -241,7 +241,7 @@ def _rank_winner_inputs(
         for run, fold in zip(winner.runs, folds, strict=False)  # it may have been stopped
         if run.estimator is not None
     ]
-    left = clock.remaining() - winner.seconds_of_full_fit()
+    left = clock.read_remaining() - winner.seconds_of_full_fit()
     seconds = min(_IMPORTANCE, max(_LEAST_IMPORTANCE, left))
     return rank_inputs(measured, seed=seed, max_seconds=seconds) if measured else ()
 
@@ -268,7 +268,7 @@ def _fit_to_all_rows(
             f"the whole table: {trial.first_sentence(error)} Compare without it."
         ) from error
     results[place] = replace(results[place], held_out=held_out)
-    left = min(clock.remaining(), max(_EVIDENCE, _EVIDENCE_SHARE * clock.elapsed()))
+    left = min(clock.read_remaining(), max(_EVIDENCE, _EVIDENCE_SHARE * clock.read_elapsed()))
     for k, one in enumerate(results):
         seconds = trials[one.name].seconds_of_full_fit()
         if k != place and not one.stopped and seconds < left and trials[one.name].has_evidence():

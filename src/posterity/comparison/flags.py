@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from posterity import scoring, tables
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.results import HeldOut, Result, TwoClassScores
 from posterity.scoring import decisions
 
@@ -118,7 +118,7 @@ def score_two_classes(held_out: HeldOut, flagging: Flagging) -> TwoClassScores |
         roc_area=scoring.roc_area(p, y),
         flagged=float(np.mean(p[:, code] >= level)),
         expected_cost=None if costs is None else float(np.mean(costs)),
-        cost_error=None if costs is None else measuring.standard_error(costs, held_out.clusters),
+        cost_error=None if costs is None else row_scores.standard_error(costs, held_out.clusters),
     )
 
 
@@ -187,7 +187,7 @@ def _compute_more(held_out: HeldOut, other: HeldOut, flagging: Flagging) -> tupl
     for one in (other, held_out):  # rows are compared by a score of which more is better
         costs: Any = _compute_costs(one, flagging)
         savings.append(replace(one, log_prob=-costs))
-    return measuring.compute_lead(*savings)
+    return row_scores.compute_lead(*savings)
 
 
 def _compute_costs(held_out: HeldOut, flagging: Flagging) -> Array | None:

@@ -13,8 +13,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from posterity import arrays, designs, distributions, likelihoods, linear, models, tables
-from posterity.comparison import measuring
-from posterity.comparison.candidates import Candidate
+from posterity.comparison import row_scores
+from posterity.comparison.candidate import Candidate
 from posterity.designs.moments import RowMoments
 
 _INNER_FOLDS = 3
@@ -141,7 +141,7 @@ class ProbabilityClassifier(models.Classifier):
         rows = validate_data(self, X, reset=False)
         with _limit_to_one_thread():
             p = self.estimator_.predict_proba(rows)
-        return distributions.Categorical.from_logits(np.log(np.maximum(p, measuring.SMALLEST)))
+        return distributions.Categorical.from_logits(np.log(np.maximum(p, row_scores.SMALLEST)))
 
 
 def _target_moments(block: designs.RowBlock) -> RowMoments:

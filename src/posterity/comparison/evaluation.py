@@ -4,11 +4,8 @@ import time
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from posterity import tables
-from posterity.comparison import flagging as flags
-from posterity.comparison import measuring, trial
+from posterity.comparison import flags, row_scores, trial
 from posterity.comparison.results import Result
 
 
@@ -46,30 +43,18 @@ def evaluate(
     """
     asked = flagging or flags.Flagging()
     asked.check_classes(model.labels_, model.schema_.target)
-    table = tables.as_frame(frame)
-    y, has_target = model.encode_targets(table)
-    rows = np.flatnonzero(has_target)
-    if len(rows) < 2:
-        raise tables.TableError(
-            f"At least two rows with a value of {model.schema_.target!r} are needed to score a "
-            f"model; this table has {len(rows)}."
-        )
+    X, y, rows = row_scores.encode_known_rows(model, frame, "score a model")
     start = time.perf_counter()
-    said = measuring.predict_rows(
-        model.estimator_,
-        model.encode_inputs(table[rows]),
-        y[rows],
-        rows,
-        classes=model.labels_,
-        n_train=model.n_rows_,
+    said = row_scores.predict_rows(
+        model.estimator_, X, y, rows, classes=model.labels_, n_train=model.n_rows_
     )
     held_out = said.with_quantiles()
-    costs = measuring.Costs(
+    costs = row_scores.Costs(
         predict_seconds=1_000 * (time.perf_counter() - start) / len(rows),
         n_bytes=trial.saved_size(model),
         log_evidence=trial.comparable_evidence(model.estimator_),
     )
     called = type(tables.strip_exposure(model.estimator_)).__name__ if name is None else name
     code = " ".join(repr(model.estimator).split())
-    result = measuring.score_predictions(called, code, held_out, costs, baseline=False)
+    result = row_scores.score_predictions(called, code, held_out, costs, baseline=False)
     return replace(result, two_classes=flags.score_two_classes(held_out, asked))

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 
 from posterity import comparison, distributions, linear, persistence, tables, trees
-from posterity.comparison import stacking
+from posterity.comparison import stacks
 from posterity.comparison.stack_trial import learn_weights, maximise_score
 
 
@@ -95,7 +95,7 @@ def test_a_stack_of_numbers_is_a_mixture_that_can_be_saved(tmp_path):
         ("linear", linear.BayesianLinearRegression()),
         ("ridge", linear.RidgeRegression(alpha=2.0)),
     )
-    stack = stacking.StackedRegressor(members, (0.25, 0.75), ("plain", "groups"))
+    stack = stacks.StackedRegressor(members, (0.25, 0.75), ("plain", "groups"))
     stack = clone(stack).fit(X, y)
     plain, whole = members[0][1].fit(X[:, :1], y), members[1][1].fit(X, y)
     p = 0.25 * plain.predict_dist(X[:, :1]).pdf(y) + 0.75 * whole.predict_dist(X).pdf(y)
@@ -114,7 +114,7 @@ def test_a_stack_of_classifiers_averages_probabilities(tmp_path):
         ("linear", linear.BayesianLogisticRegression()),
         ("tree", trees.RandomTreeClassifier(random_state=0)),
     )
-    stack = stacking.StackedClassifier(members, (0.4, 0.6)).fit(X, y)
+    stack = stacks.StackedClassifier(members, (0.4, 0.6)).fit(X, y)
     p = [one.fit(X, y).predict_proba(X) for _, one in members]
     np.testing.assert_allclose(stack.predict_proba(X), 0.4 * p[0] + 0.6 * p[1], rtol=1e-9)
     persistence.save(stack, tmp_path / "stack.posterity")

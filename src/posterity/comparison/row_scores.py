@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posterity import distributions, models
+from posterity import distributions, models, tables
 from posterity.arrays import Array
 from posterity.comparison.results import LEVELS, HeldOut, Result
 from posterity.scoring import calibration
@@ -47,6 +47,21 @@ class BatchPredictions:
             values = np.stack([dist.icdf(level) for level in LEVELS], axis=-1)
             quantiles[np.searchsorted(self.held_out.rows, rows)] = values
         return replace(self.held_out, quantiles=quantiles)
+
+
+def encode_known_rows(
+    model: tables.TableModel, frame: Any, purpose: str
+) -> tuple[Array, NDArray[Any], NDArray[np.intp]]:
+    """Return the encoded rows of a table that have a target, the targets, and their positions."""
+    table = tables.as_frame(frame)
+    y, has_target = model.encode_targets(table)
+    rows = np.flatnonzero(has_target)
+    if len(rows) < 2:
+        raise tables.TableError(
+            f"At least two rows with a value of {model.schema_.target!r} are needed to {purpose}; "
+            f"this table has {len(rows)}."
+        )
+    return model.encode_inputs(table[rows]), y[rows], rows
 
 
 def predict_rows(
@@ -105,7 +120,7 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
     """Combine held-out rows of several folds, in the order of the table."""
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
 
-    def joined(name: str) -> Any:
+    def join(name: str) -> Any:
         values = [getattr(part, name) for part in parts]
         return None if values[0] is None else np.concatenate(values)[order]
 
@@ -113,7 +128,7 @@ def combine_held_out(parts: Sequence[HeldOut]) -> HeldOut:
         *("rows", "y", "log_prob", "mean", "pit", "quantiles", "probabilities"),
         *("clusters", "folds"),
     )
-    return HeldOut(**{name: joined(name) for name in names}, classes=parts[0].classes)
+    return HeldOut(**{name: join(name) for name in names}, classes=parts[0].classes)
 
 
 def score_predictions(
@@ -131,7 +146,7 @@ def score_predictions(
         behind_error=0.0,
         rmse=_rmse(held_out) if numbers else None,
         accuracy=None if numbers else float(np.mean(is_correct(held_out))),
-        coverage=_coverage(held_out) if numbers else None,
+        coverage=float(np.mean(is_inside(held_out))) if numbers else None,
         calibration=calibration.distance_from_uniform(np.asarray(held_out.pit))
         if numbers
         else _group_by_confidence(held_out).error,
@@ -184,9 +199,7 @@ def count_effective_rows(held_out: HeldOut) -> float:
     n, clusters = len(held_out.y), held_out.clusters
     if clusters is None or held_out.pit is None:
         return float(n)
-    pit = np.asarray(held_out.pit)
-    inside = ((pit >= LEVELS[0]) & (pit <= LEVELS[-1])).astype(np.float64)
-    chance = LEVELS[-1] - LEVELS[0]
+    inside, chance = is_inside(held_out).astype(np.float64), LEVELS[-1] - LEVELS[0]
     error = max(standard_error(inside, clusters), 1e-9)
     return float(np.clip(chance * (1.0 - chance) / error**2, len(np.unique(clusters)), n))
 
@@ -200,6 +213,12 @@ def confidence(held_out: HeldOut) -> Array:
 def is_correct(held_out: HeldOut) -> NDArray[np.bool_]:
     """Return whether the most probable class is the observed one."""
     return np.argmax(np.asarray(held_out.probabilities), axis=1) == held_out.y
+
+
+def is_inside(held_out: HeldOut) -> NDArray[np.bool_]:
+    """Return whether each row is inside the interval between the outermost levels."""
+    pit = np.asarray(held_out.pit)
+    return (pit >= LEVELS[0]) & (pit <= LEVELS[-1])
 
 
 def class_log_probabilities(estimator: Any, X: Array, n_classes: int, n_train: int) -> Array:
@@ -271,9 +290,3 @@ def _replace_impossible(log_prob: Array) -> Array:
 
 def _rmse(held_out: HeldOut) -> float:
     return float(np.sqrt(np.mean((held_out.y - held_out.mean) ** 2)))
-
-
-def _coverage(held_out: HeldOut) -> float:
-    """Return the share of rows inside the interval between the outermost levels."""
-    pit = np.asarray(held_out.pit)
-    return float(np.mean((pit >= LEVELS[0]) & (pit <= LEVELS[-1])))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.results import HeldOut, Preference, Result
 
 SURE = 0.98
@@ -80,7 +80,7 @@ def is_better(
 
     ``least`` is in nats per row, or a share of a mean log loss of classes below one nat.
     """
-    mean, _ = measuring.compute_lead(ahead.held_out, behind.held_out)
+    mean, _ = row_scores.compute_lead(ahead.held_out, behind.held_out)
     if mean <= least * _find_scale(behind.held_out):
         return False
     return compute_probability_better(ahead, behind) >= sure
@@ -93,7 +93,7 @@ def compute_probability_better(ahead: Result, behind: Result) -> float:
     share of bootstrap samples in which the model leads, where that is larger: a few rows that one
     model gets very wrong make the error as large as the lead.
     """
-    mean, error = measuring.compute_lead(ahead.held_out, behind.held_out)
+    mean, error = row_scores.compute_lead(ahead.held_out, behind.held_out)
     normal = float(ndtr(mean / error)) if error > 0.0 else 0.5 + 0.5 * float(np.sign(mean))
     return max(normal, _count_leading_samples(ahead.held_out, behind.held_out))
 
@@ -107,7 +107,7 @@ def _find_scale(held_out: HeldOut) -> float:
 
 def _count_leading_samples(ahead: HeldOut, behind: HeldOut) -> float:
     """Return the share of bootstrap samples in which a model leads; 0 for few clusters."""
-    differences, clusters = measuring.compare_rows(ahead, behind)
+    differences, clusters = row_scores.compare_rows(ahead, behind)
     if clusters is not None and len(np.unique(clusters)) < _LEAST_CLUSTERS:
         return 0.0
     rng = np.random.default_rng(0)
@@ -136,7 +136,7 @@ def sort_results(results: Sequence[Result]) -> tuple[Result, ...]:
     complete = [one for one in results if len(one.held_out.rows) == most]
     standard = max(complete, key=lambda one: float(np.mean(one.held_out.log_prob)))
     ranked = sorted((_adjust_score(one, standard) for one in results), key=lambda r: -r.log_score)
-    leads = [measuring.compute_lead(ranked[0].held_out, one.held_out) for one in ranked]
+    leads = [row_scores.compute_lead(ranked[0].held_out, one.held_out) for one in ranked]
     return tuple(
         replace(one, behind=mean, behind_error=error)
         for one, (mean, error) in zip(ranked, leads, strict=True)
@@ -147,7 +147,7 @@ def _adjust_score(one: Result, standard: Result) -> Result:
     """Estimate the log score that a model with fewer folds would have on all rows."""
     score = float(np.mean(one.held_out.log_prob))
     if len(one.held_out.rows) < len(standard.held_out.rows):
-        lead, _ = measuring.compute_lead(standard.held_out, one.held_out)
+        lead, _ = row_scores.compute_lead(standard.held_out, one.held_out)
         score = float(np.mean(standard.held_out.log_prob)) - lead
     return replace(one, log_score=score)
 

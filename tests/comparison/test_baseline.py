@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from support.for_each import for_each
 
 from posterity import comparison
-from posterity.comparison.baselines import (
+from posterity.comparison.baseline import (
     FrequencyClassifier,
     MeanRegressor,
     NormalNoiseRegressor,

@@ -9,7 +9,7 @@ from sklearn.metrics import brier_score_loss, precision_score, recall_score, roc
 from support.for_each import for_each
 
 from posterity import comparison, tables
-from posterity.comparison import flagging, measuring
+from posterity.comparison import flags, row_scores
 from posterity.comparison.results import HeldOut
 
 N = 600
@@ -26,12 +26,12 @@ def result(name, p, *, rows=slice(None), baseline=False, clusters=None):
     held_out = HeldOut(
         rows, Y[rows], log_prob, probabilities=both, classes=CLASSES, clusters=clusters
     )
-    return measuring.score_predictions(name, "", held_out, measuring.Costs(), baseline=baseline)
+    return row_scores.score_predictions(name, "", held_out, row_scores.Costs(), baseline=baseline)
 
 
 def scored(*results, cost=None, positive=None):
     asked = comparison.Flagging(positive, cost)
-    return flagging.add_two_class_scores(results, asked), asked
+    return flags.add_two_class_scores(results, asked), asked
 
 
 @for_each("positive", [None, "no", "yes"])
@@ -82,7 +82,7 @@ def test_the_error_of_a_cost_counts_clusters_and_not_rows():
         probabilities=held_out.probabilities[: N // 10],
         classes=CLASSES,
     )
-    errors = [flagging.score_two_classes(one, asked).cost_error for one in (copied, single)]
+    errors = [flags.score_two_classes(one, asked).cost_error for one in (copied, single)]
     assert errors[0] == pytest.approx(errors[1])
 
 
@@ -115,7 +115,7 @@ def test_the_verdict_says_from_which_probability_to_flag_and_what_that_costs():
 def test_the_verdict_says_which_model_costs_significantly_less_than_the_chosen_one():
     sharp = np.clip(chances**3, 1e-3, 0.999)  # too low: misses what a cost of nine should flag
     results, asked = scored(result("forest", chances), result("linear", sharp), cost=(1.0, 9.0))
-    (said,) = flagging.describe_costs(results, results[1], asked)
+    (said,) = flags.describe_costs(results, results[1], asked)
     more = results[1].two_classes.expected_cost - results[0].two_classes.expected_cost
     assert re.search(rf"\); 'forest' costs {more:.3g} \+- \S+ less\.$", said)
 
@@ -123,7 +123,7 @@ def test_the_verdict_says_which_model_costs_significantly_less_than_the_chosen_o
 def test_no_model_is_praised_for_a_cost_that_flagging_all_rows_has_too():
     constant = result("linear", np.full(N, Y.mean()))
     results, asked = scored(constant, cost=(1.0, 90.0))
-    (said,) = flagging.describe_costs(results, results[0], asked)
+    (said,) = flags.describe_costs(results, results[0], asked)
     assert "flags 100 % of the rows" in said
     assert said.endswith(", which is no more).")
 
@@ -139,7 +139,7 @@ def test_no_model_is_praised_for_a_cost_that_flagging_all_rows_has_too():
     ],
 )
 def test_costs_are_written_without_powers_of_ten(value, error, text):
-    assert flagging.format_with_error(value, error) == text
+    assert flags.format_with_error(value, error) == text
 
 
 def test_workers_are_asked_about_costs_too(tmp_path):
@@ -161,7 +161,7 @@ def test_workers_are_asked_about_costs_too(tmp_path):
 
 def test_of_equal_costs_none_is_called_less():
     results, asked = scored(result("forest", chances), result("linear", chances), cost=(1.0, 9.0))
-    (said,) = flagging.describe_costs(results, results[1], asked)
+    (said,) = flags.describe_costs(results, results[1], asked)
     assert "'forest'" not in said
 
 
@@ -186,13 +186,13 @@ def test_three_classes_and_numbers_are_compared_as_before():
     three = HeldOut(np.arange(N), y, np.log(p[:, 0]), probabilities=p, classes=("a", "b", "c"))
     number = HeldOut(np.arange(N), chances, chances, chances, chances)
     for held_out in (three, number):
-        assert flagging.score_two_classes(held_out, comparison.Flagging()) is None
+        assert flags.score_two_classes(held_out, comparison.Flagging()) is None
 
 
 @for_each("text", ["", "20", "1:", "1:20:3", "0:1", "1:-2", "a:b", "1:inf", "1:nan"])
 def test_malformed_costs_are_refused_with_an_example(text):
     with pytest.raises(ValueError, match="for example 1:20"):
-        flagging.parse_cost(text)
+        flags.parse_cost(text)
 
 
 @for_each("cost", [(1.0,), (0.0, 1.0), (1.0, np.nan), ("1", "20"), "1:20"])
@@ -203,4 +203,4 @@ def test_costs_are_two_positive_numbers(cost):
 
 @for_each(("text", "cost"), [("1:20", (1.0, 20.0)), (" .5 : 2.5", (0.5, 2.5)), ("7:1", (7.0, 1.0))])
 def test_costs_are_read(text, cost):
-    assert flagging.parse_cost(text) == cost
+    assert flags.parse_cost(text) == cost

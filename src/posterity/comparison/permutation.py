@@ -11,7 +11,7 @@ from scipy import stats
 
 from posterity import tables
 from posterity.arrays import Array
-from posterity.comparison import measuring
+from posterity.comparison import row_scores
 from posterity.comparison.results import Importance
 
 _AT_ONCE = 20_000  # rows predicted together
@@ -42,7 +42,7 @@ class MeasuredRows:
     def log_prob(self, X: Array) -> Array:
         """Return the log probabilities of the targets for k copies of the rows, (k n,)."""
         y = np.tile(self.y, len(X) // len(self.y))
-        return measuring.log_prob(
+        return row_scores.log_prob(
             self.estimator, X, y, n_classes=self.n_classes, n_train=self.n_train
         )
 
@@ -87,21 +87,9 @@ def importance(
     >>> [(one.name, round(one.drop, 1)) for one in comparison.importance(model, table)]
     [('a', 4.7), ('b', 0.0)]
     """
-    table = tables.as_frame(frame)
-    y, has_target = model.encode_targets(table)
-    rows = np.flatnonzero(has_target)
-    if len(rows) < 2:
-        raise tables.TableError(
-            f"At least two rows with a value of {model.schema_.target!r} are needed to rank the "
-            "inputs."
-        )
+    X, y, _ = row_scores.encode_known_rows(model, frame, "rank the inputs")
     measured = MeasuredRows(
-        model.estimator_,
-        model.encode_inputs(table[rows]),
-        y[rows],
-        model.encoder_.blocks(),
-        len(model.labels_),
-        model.n_rows_,
+        model.estimator_, X, y, model.encoder_.blocks(), len(model.labels_), model.n_rows_
     )
     return rank_inputs(
         [measured], seed=seed, max_rows=max_rows, n_repeats=n_repeats, max_seconds=max_seconds
@@ -211,7 +199,7 @@ def _join_clusters(parts: Sequence[MeasuredRows]) -> NDArray[Any] | None:
 def _summarise_losses(name: str, losses: Array, clusters: NDArray[Any] | None) -> Importance:
     """Return the mean of the losses with a t interval, by the influence of each cluster."""
     influence = losses.sum(axis=0)
-    drop, error = float(influence.mean()), measuring.standard_error(influence, clusters)
+    drop, error = float(influence.mean()), row_scores.standard_error(influence, clusters)
     n = len(influence) if clusters is None else len(np.unique(clusters))
     reach = error * float(stats.t.ppf(0.5 + 0.5 * _LEVEL, n - 1)) if n > 1 else np.inf
     return Importance(name, drop, error, drop - reach, drop + reach)

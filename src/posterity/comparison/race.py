@@ -56,7 +56,7 @@ def run_folds(
                 trial.stop_early(one, "out of time", parts)
                 continue
             tell(sum(_count_done(each, n_folds) for each in trials), total, one.candidate.name)
-            limited = clock.remaining() < math.inf
+            limited = clock.read_remaining() < math.inf
             trial.run_next_fold(
                 one, parts, seconds=seconds, seed=seed, warm_up=limited and number == 0
             )
@@ -124,7 +124,7 @@ def _allow_seconds(
     always run.
     """
     best = find_best(trials)
-    remaining = clock.remaining() - (best.seconds_of_full_fit() if best else 0.0)
+    remaining = clock.read_remaining() - (best.seconds_of_full_fit() if best else 0.0)
     if not one.runs:
         return remaining if is_last else _SHARE * remaining
     seconds = one.seconds_of_fold()
