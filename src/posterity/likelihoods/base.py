@@ -225,6 +225,31 @@ class Likelihood(LearnableParameters, abc.ABC):
         """Minus the Hessian of ``log_prob``, or a positive matrix that climbs, (..., 1, 1)."""
         return self.step_curvature(y, a)[..., None, None]
 
+    def curvature_along(
+        self, y: ArrayLike, a: Array, Q: Array, *, surely_positive: bool = False
+    ) -> Array:
+        """Minus the Hessian in p, (n, 1, 1), where a = p; or a positive weight that climbs."""
+        del Q
+        h = self.curvature(y, a) if surely_positive else -self.d2(y, a)[..., None, None]
+        return np.asarray(h)
+
+    def curvature_pullback_along(self, y: ArrayLike, a: Array, S: Array, Q: Array) -> Array:
+        """Gradient in p, (n, 1), of the sum of S times minus the Hessian, for S (n, 1, 1)."""
+        del Q
+        return -self.d3(y, a)[:, None] * S[:, 0]
+
+    def average_along(
+        self, y: ArrayLike, mean: Array, S: Array, Q: Array
+    ) -> tuple[Array, Array, Array]:
+        """Averages of ``log_prob``, slope (n, 1) and minus the Hessian (n, 1, 1) in a = p.
+
+        The latent value is normal, of variance S (n, 1, 1); the likelihood needs averages.
+        """
+        del Q
+        known: Any = self
+        log_p, d1, h = known.expected_derivatives(y, mean, S[:, 0, 0])
+        return log_p, d1[:, None], h[:, None, None]
+
     def score(self, y: ArrayLike, a: ArrayLike) -> Array:
         """Derivatives of ``log_prob`` in a and in the log of each parameter, (1 + P, ...).
 
@@ -362,6 +387,31 @@ class Coupled(LearnableParameters, abc.ABC):
         """Minus the Hessian of ``log_prob``, (..., C, C)."""
         u = self.curvature_shares(y, a)
         return u[..., None] * (np.eye(self.n_latents) - u[..., None, :])
+
+    def curvature_along(
+        self, y: ArrayLike, a: Array, Q: Array, *, surely_positive: bool = False
+    ) -> Array:
+        """Minus the Hessian in p, (n, J, J), where a = Q p; it is positive in any case."""
+        del surely_positive
+        u = self.curvature_shares(y, a)
+        q = u @ Q
+        h: Array = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
+        return h
+
+    def curvature_pullback_along(self, y: ArrayLike, a: Array, S: Array, Q: Array) -> Array:
+        """Gradient in p, (n, J), of tr(S h) with h that of ``curvature_along``, S (n, J, J)."""
+        return self.curvature_pullback(y, a, np.matmul(np.matmul(Q, S), Q.T)) @ Q
+
+    def average_along(
+        self, y: ArrayLike, mean: Array, S: Array, Q: Array
+    ) -> tuple[Array, Array, Array]:
+        """Averages of ``log_prob``, slope (n, J) and minus the Hessian (n, J, J) in p, a = Q p.
+
+        Latent values are normal, of mean (n, C), and p of covariance S (n, J, J).
+        """
+        covariance = np.matmul(np.matmul(Q, S), Q.T)
+        log_p, d1, h = self.expected_derivatives(y, mean, covariance)
+        return log_p, d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
 
     @abc.abstractmethod
     def curvature_pullback(self, y: ArrayLike, a: ArrayLike, S: Array) -> Array:
