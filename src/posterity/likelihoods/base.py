@@ -46,7 +46,9 @@ class LearnableParameters:
     depends_on_difference: ClassVar[bool] = False  # p(y | a) is a function of y - a alone
     has_averages: ClassVar[bool] = False  # those over a normal latent value are known
     is_scale_mixture: ClassVar[bool] = False  # normal about a, with a hidden precision for each y
-    joins_predictions: ClassVar[bool] = True  # those at several parameters can be averaged
+    # Whether predictions at several parameters can be averaged: those of a log rate that is normal
+    # cannot be joined, and a normal with the moments of several makes rates too large.
+    joins_predictions: ClassVar[bool] = True
 
     @property
     def n_latents(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity import arrays, kernels, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference.averaging import average_posteriors, can_average
+from posterity.inference.averaging import average_posteriors
 from posterity.inference.search import LEAST_GAIN
 from posterity.models import kernel_model
 from posterity.models.fitted import SearchReport
@@ -101,7 +101,7 @@ class LatentProcess:
         if self.request.inducing_points is not None or self.learning_rows is not None:
             return False
         averages = self.request.averages and getattr(self.likelihood, "averaging", "") != "none"
-        return averages and can_average(self.likelihood)
+        return averages and self.likelihood.joins_predictions
 
     def _average(
         self,
