@@ -6,8 +6,7 @@ import numpy as np
 
 from posterity import callers
 from posterity.arrays import Array
-from posterity.optimize.bounds import ReachedBound
-from posterity.optimize.warning import ConvergenceWarning
+from posterity.optimize.bounds import ConvergenceWarning, ReachedBound
 
 EPS = float(np.finfo(np.float64).eps)
 NO_DESCENT = (

@@ -1,17 +1,20 @@
 """The posterior of a linear model, averaged over its variances and over subsets of its columns.
 
 Columns that were chosen for the rows at hand explain too much of them. The average is over subsets
-of the chosen columns, each with its variances averaged over.
+of the chosen columns, each with its variances averaged over. Columns are left out one by one, each
+time the one without which the rest is most probable. Of interest are all subsets on the way and
+those they were compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from posterity import designs, distributions, page_forms
@@ -19,8 +22,7 @@ from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, is_worthwhile
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.variances import VariancePoints, find_variance_points
-from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
+from posterity.inference.posterior import LatentJoint, LatentMarginals, WeightedPosterior
 from posterity.page_forms import Form
 
 _ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
@@ -240,6 +242,60 @@ _FEWEST_ROWS = 4  # with which predictions that are averaged have a variance
 ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior | PosteriorMixture
 
 
+_NEGLIGIBLE = 7.0  # nats below the best subset: a weight of a thousandth
+_HOPELESS = 12.0  # nats below the best subset, from which fewer columns would not recover
+_MOST_LEFT_OUT = 8  # columns, the weakest: 37 subsets at most
+
+Mask = NDArray[np.bool_]
+
+
+class ScoredSubset(Protocol):
+    """Some of M columns."""
+
+    @property
+    def kept(self) -> Mask:
+        """Mask of the columns that are kept, (M,)."""
+
+    @property
+    def log_probability(self) -> float:
+        """Log probability of the rows and the subset, up to a constant that subsets share."""
+
+
+T = TypeVar("T", bound=ScoredSubset)
+
+
+def explore_subsets(
+    evaluate: Callable[[Mask], T], posterior: WeightedPosterior, n_columns: int, *, fewest: int = 0
+) -> Iterator[T]:
+    """All columns, and subsets with ever fewer of the weakest, while these are probable.
+
+    The weakest are those of whose weights the posterior knows least that they differ from zero.
+    """
+    weakest = _find_weakest(posterior, n_columns)
+    current = evaluate(np.ones(n_columns, dtype=np.bool_))
+    best = current.log_probability
+    yield current
+    while current.log_probability >= best - _HOPELESS and np.sum(current.kept) > fewest:
+        level = [evaluate(_leave_out(current.kept, i)) for i in weakest if current.kept[i]]
+        if not level:
+            return
+        yield from level
+        current = max(level, key=lambda one: one.log_probability)
+        best = max(best, current.log_probability)
+
+
+def _find_weakest(posterior: WeightedPosterior, n_columns: int) -> NDArray[np.intp]:
+    f = posterior.combine(np.eye(n_columns), np.zeros(n_columns))
+    variance = np.maximum(f.covariance.diagonal(axis1=1, axis2=2).T, np.finfo(np.float64).tiny)
+    return np.argsort(np.sum(f.mean**2 / variance, axis=1), kind="stable")[:_MOST_LEFT_OUT]
+
+
+def _leave_out(kept: Mask, i: int) -> Mask:
+    fewer = kept.copy()
+    fewer[i] = False
+    return fewer
+
+
 @dataclass(frozen=True)
 class Subset:
     """Some of the columns, with points of the variances of their weights and of the noise."""
@@ -271,7 +327,7 @@ class ColumnSubsets:
             return at_maximum
         subsets = list(explore_subsets(self._evaluate, at_maximum, M))
         log_w = np.array([one.log_probability for one in subsets])
-        kept = np.flatnonzero(log_w >= np.max(log_w) - NEGLIGIBLE)
+        kept = np.flatnonzero(log_w >= np.max(log_w) - _NEGLIGIBLE)
         parts = tuple(self._average_points(subsets[i]) for i in kept)
         return PosteriorMixture(at_maximum, parts, np.exp(log_w[kept] - logsumexp(log_w[kept])))
 
