@@ -147,5 +147,5 @@ def report_bounds(
 
 
 def is_held_by_bound(x: Array, g: Array, low: Array, high: Array) -> NDArray[np.bool_]:
-    """Which variables are at a bound that the value falls beyond, given the gradient g."""
+    """Mask of variables at a bound that the value falls beyond, given the gradient g."""
     return ((x <= low) & (g > 0.0)) | ((x >= high) & (g < 0.0))

@@ -1,4 +1,4 @@
-"""Where a minimisation ended, and why."""
+"""The end of a minimisation, and the reason for it."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ def check_start(x: Array, value: float, gradient: Array) -> None:
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where a minimisation ended, and why.
+    """The end of a minimisation, and the reason for it.
 
     Examples
     --------

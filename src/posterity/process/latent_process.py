@@ -135,7 +135,7 @@ class LatentProcess:
         return merged.count_copies_once() if self.likelihood.learns_scatter else merged
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
-        """What is searched, from where, and between what."""
+        """Make the problem that is searched, with its start and limits."""
         y, weights = training.Y[:, 0], training.weights
         likelihood, own_bounds = self.likelihood.search_start(y, weights)
         typical = likelihood.fit_constant(y, weights)[1]
@@ -180,7 +180,7 @@ class LatentProcess:
 
     @property
     def _projection(self) -> str | None:
-        """How the weights of inducing points are found; None: as suits the likelihood."""
+        """The way weights of inducing points are found; None: as suits the likelihood."""
         if self.request.inference == "laplace":
             return "laplace"
         if self.likelihood.has_averages:

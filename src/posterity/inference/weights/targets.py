@@ -23,7 +23,7 @@ from posterity.likelihoods import softmax_mean
 _SURE = 1e-3  # of a class, or of another
 
 PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Minimum]]
-"""From a part of a design, its targets, and what else goes along, to terms of a total."""
+"""Function from a part of a design, its targets and what goes along to terms of a total."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class RowTargets:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
+        """The number of rows when each is repeated by its weight."""
         return float(np.sum(count_targets(self.y, self.weights)[1]))
 
     @property
@@ -197,7 +197,7 @@ class RowTargets:
         return log_p, self._apply_weights(g), self._apply_weights(h)
 
     def average_drift(self, mean: Array, S: Array, change: Array) -> Array:
-        """How the average slope (n, 1) changes with S, to first order, for one latent value."""
+        """Change of the average slope (n, 1) with S, to first order, for one latent value."""
         likelihood: Any = self.likelihood  # one with averages
         d3 = likelihood.expected_d3(self.y, mean, S[:, 0, 0])
         return self._apply_weights(0.5 * d3 * change[:, 0, 0])[:, None]
@@ -227,7 +227,7 @@ class RowTargets:
         return self.margin(A) > 0.0
 
     def margin(self, A: Array) -> float:
-        """By how much latent values favour what was observed, in the row where they do least."""
+        """The least by which latent values of a row favour its observation over others."""
         y = self.y
         if self.weights is not None:
             A, y = A[self.weights > 0.0], y[self.weights > 0.0]
