@@ -263,7 +263,7 @@ def test_scores_of_pairs_are_what_a_dense_posterior_says(offset):
     S, q = Scorer.from_fit(fit).scores(block_of(z[:, None]), k)
     t = problem.targets
     A = problem.latents(problem.packed(fit.weights.W))
-    u = t.likelihood.curvature(t.y, A)
+    u = t.likelihood.curvature_shares(t.y, A)
     h = t.weights[:, None, None] * (u[:, :, None] * np.eye(3) - u[:, :, None] * u[:, None, :])
     pairs = np.argwhere(problem.used)[:, ::-1]  # class, column
     D = np.zeros((30, 3, len(pairs)))

@@ -1,1 +1,1 @@
-"""From a prior and a likelihood to a posterior; each package is imported by its own name."""
+"""Inference from prior and likelihood to posterior; packages are imported by their names."""

@@ -13,11 +13,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from posterity import linalg, optimize
+from posterity import distributions, linalg, optimize, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals, mix_joints, mix_marginals
 from posterity.inference.search import Objective, climb_evidence
 from posterity.linalg.axes import orient_rows
+from posterity.page_forms import Form
 
 _RATE = 0.5  # of the prior of a root
 _RADIUS2 = 1.5  # of points, for each coordinate: between the second moment and the fourth
@@ -243,7 +244,7 @@ def _find_axes(
 class PosteriorMixture:
     """Posteriors at several hyperparameters, with weights, and the one at the best of these.
 
-    It answers as a normal with the mean and the covariance of the mixture.
+    It answers as a normal with the mean and the covariance of the mixture, what its parts answer.
 
     Examples
     --------
@@ -282,9 +283,34 @@ class PosteriorMixture:
         return self.best.kernel
 
     @property
-    def noise_variance(self) -> float:
+    def at_maximum(self) -> Any:
+        """The posterior at the largest evidence."""
+        return self.best
+
+    @property
+    def noise_variance(self) -> Any:
         """The noise variance at the largest evidence."""
-        return float(self.best.noise_variance)
+        return self.best.noise_variance
+
+    @property
+    def mean_noise_variance(self) -> Array:
+        """Posterior mean of the noise variance, (K,)."""
+        return self._average([part.mean_noise_variance for part in self.parts])
+
+    @property
+    def is_noise_known(self) -> bool:
+        """Whether the noise variance was given."""
+        return bool(self.parts[0].is_noise_known)
+
+    @property
+    def coef(self) -> Array:
+        """Posterior mean of weights in the original units, (M, K)."""
+        return self._average([part.coef for part in self.parts])
+
+    @property
+    def intercept(self) -> Array:
+        """Posterior mean of the offset in the original units, (K,)."""
+        return self._average([part.intercept for part in self.parts])
 
     def mean(self, X: Any) -> Any:
         """Return the mean of the functions at the rows of X, (n, C)."""
@@ -298,6 +324,24 @@ class PosteriorMixture:
         """Return mean and covariance of each latent function over all rows of X."""
         return mix_joints([part.joint(X) for part in self.parts], self.weights)
 
+    def combine(self, A: Array, b: Array) -> LatentJoint:
+        """Return mean and covariance of A (n, M) times the weights plus b (n,) times the offset."""
+        return mix_joints([part.combine(A, b) for part in self.parts], self.weights)
+
+    def predict(self, *query: Any) -> Any:
+        """Return the mixture of what the parts predict of targets."""
+        members = [part.predict(*query) for part in self.parts]
+        return distributions.Mixture.average(members, self.weights) if members[1:] else members[0]
+
+    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draws of weights (size, M, K) and of the offset (size, K); outputs share parts."""
+        chosen = rng.choice(len(self.parts), size=size, p=self.weights)
+        coef, intercept = (np.empty((size, *a.shape)) for a in (self.coef, self.intercept))
+        for i in np.unique(chosen):
+            own = chosen == i
+            coef[own], intercept[own] = self.parts[i].sample(int(np.sum(own)), rng)
+        return coef, intercept
+
     def before_rows(self) -> PosteriorMixture:
         """Return the priors, with the hyperparameters and weights of the fit."""
         return PosteriorMixture(
@@ -307,6 +351,11 @@ class PosteriorMixture:
     def leave_one_out(self) -> LatentMarginals:
         """Return mean and variance of each target given all others, weights kept."""
         return mix_marginals([part.leave_one_out() for part in self.parts], self.weights)
+
+    def page_regression(self, *regression: Any) -> Form:
+        """Return the form of a regression that is averaged over the parts."""
+        forms = [part.page_regression(*regression) for part in self.parts]
+        return page_forms.form_mixture(forms, self.weights.tolist())
 
     def _average(self, values: Sequence[Any]) -> Any:
         return sum(float(w) * value for w, value in zip(self.weights, values, strict=True))
@@ -347,9 +396,5 @@ def check_hyperparameters(hyperparameters: str) -> bool:
 
 
 def can_average(likelihood: Any) -> bool:
-    """Return whether predictions under a likelihood can be averaged over hyperparameters.
-
-    Counts are left out: predictions of a log rate that is normal cannot be joined, and a normal
-    with the moments of several makes rates too large. So are ratings.
-    """
+    """Return whether predictions under a likelihood can be averaged over hyperparameters."""
     return bool(likelihood.joins_predictions)

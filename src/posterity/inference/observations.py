@@ -42,7 +42,7 @@ class Observations:
     def from_targets(
         cls, Y: DeviceArray, *, weights: Array | None = None, known_noise: Array | None = None
     ) -> Observations:
-        """With row weights that count repetitions, and noise variances known row by row."""
+        """Make observations with weights that count repetitions, and noise known row by row."""
         n = Y.shape[0]
         w = np.ones(n) if weights is None else weights
         s = np.ones(n) if known_noise is None else known_noise
@@ -61,7 +61,7 @@ class Observations:
         return int(self.Y.shape[1])
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
-        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        """Part of the log evidence due to repeated rows, and its slope in log noise_variance."""
         slope = -0.5 * self.repeats * self.n_outputs
         constant = self.log_constant * self.n_outputs
         return (constant + slope * math.log(noise_variance) if self.repeats else constant), slope
@@ -96,7 +96,7 @@ class Observations:
 
 
 PartFunction: TypeAlias = Callable[[Any, DeviceArray, DeviceArray], list[Any]]
-"""From X, Y (n, K) and the spread (n,) of some rows to terms that add up over all of them."""
+"""Function from X, Y (n, K) and the spread (n,) of rows to terms that add up over all."""
 
 _CPU_VALUES = 1 << 19  # of K_uf at a time: 4 MiB
 _DEVICE_VALUES = 1 << 25
@@ -126,7 +126,7 @@ class ObservedRows(abc.ABC):
         return self.observations.n_outputs
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
-        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        """Part of the log evidence due to repeated rows, and its slope in log noise_variance."""
         return self.observations.log_apart(noise_variance)
 
     @abc.abstractmethod
@@ -184,5 +184,5 @@ class HeldRows(ObservedRows):
 
 
 def add_in_place(total: list[Any], terms: list[Any]) -> list[Any]:
-    """With the terms of a further block, in the memory of the first where that can be."""
+    """Add the terms of a further block, in the memory of the first where that can be."""
     return [operator.iadd(a, b) for a, b in zip(total, terms, strict=True)]

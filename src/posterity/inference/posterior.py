@@ -1,4 +1,4 @@
-"""What every posterior answers: the latent functions at rows, one row at a time or jointly.
+"""The answers of every posterior: latent functions at rows, one row at a time or jointly.
 
 There are C latent functions: one for each output of a regression, one for two classes, one for each
 of more. Their values at a row are jointly normal. Where outputs are independent given the rows,

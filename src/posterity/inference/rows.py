@@ -79,7 +79,7 @@ def sort_columns(X: Array, y: Array) -> NDArray[np.intp]:
 def draw_held_out_rows(
     groups: Array, fraction: float, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which rows take no part: that fraction of each group, at random, at least one, never all.
+    """Draw rows that take no part: that fraction of each group, at least one, never all.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _require_held_out(held: NDArray[np.bool_], fraction: float) -> None:
 def draw_held_out_counts(
     y: Array, times: Array, fraction: float, *, rng: np.random.Generator
 ) -> Array:
-    """How often each row times in a part drawn at random, the same share of every class.
+    """Draw how often each row counts in a random part, the same share of every class.
 
     Where counts are whole numbers this draws from the repeated rows, so that a row may be in both
     parts; otherwise it draws rows. At least one row of each class is left.

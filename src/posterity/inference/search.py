@@ -46,7 +46,7 @@ L_co = TypeVar("L_co", covariant=True)
 
 
 class EvidenceProblem(Protocol[L_co]):
-    """What is searched by stages: log parameters, on ever more rows."""
+    """A problem that is searched by stages: log parameters, on ever more rows."""
 
     @property
     def start(self) -> Array:
@@ -58,7 +58,7 @@ class EvidenceProblem(Protocol[L_co]):
 
     @property
     def names(self) -> list[str]:
-        """What they are called."""
+        """Names of the parameters."""
 
     @property
     def n_rows(self) -> int:
@@ -81,7 +81,7 @@ class EvidenceProblem(Protocol[L_co]):
         """Refuse rows for which there is not enough memory, before anything is computed."""
 
     def describe(self, best: optimize.Optimum, probes: Array) -> L_co:
-        """What was learned, given the optimum and the log evidence that first steps reached."""
+        """Describe what was learned, given the optimum and the log evidence of the first steps."""
 
     def select_rows(self, rows: NDArray[np.intp]) -> Self:
         """The same problem on these rows."""
@@ -91,7 +91,7 @@ class EvidenceProblem(Protocol[L_co]):
         return rng.permutation(self.n_rows)
 
     def ease_start(self, theta: Array) -> Array | None:
-        """Where to try next if the evidence at theta cannot be computed; None: nowhere."""
+        """A point to try next if the evidence at theta cannot be computed; None: there is none."""
         del theta
         return None
 
@@ -237,7 +237,7 @@ def _rank(
 def _probe_starts(
     stages: Sequence[S], starts: list[Array], max_iter: int, n_jobs: int | None
 ) -> list[optimize.Optimum]:
-    """Where a few steps lead from the problem's own start and from others, on its first rows.
+    """Take a few steps from the problem's own start and from others, on its first rows.
 
     Where more rows are to come, the other climbs begin with the curvature at the end of the first.
     """
@@ -304,7 +304,7 @@ def _climb(
     probing: bool = False,
     ceiling: float = np.inf,
 ) -> optimize.Optimum:
-    """From where another climb ended, with what it learned of the curvature.
+    """Climb from the end of another climb, with what it learned of the curvature.
 
     A log evidence curves in proportion to the rows it is of, which have grown by a factor. A probe
     leads nowhere from a point without evidence, or with a value above the ceiling, and is not

@@ -135,7 +135,7 @@ class Columns(Kernel):
         return self._find_positions(names, X.shape[1])
 
     def _find_positions(self, names: list[Any], n_columns: int) -> tuple[int, ...]:
-        """Where each column is, counted from the first."""
+        """Positions of the columns, counted from the first."""
         places = tuple(
             self._find_position(column, names, n_columns) for column in self._column_list
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from posterity.kernels.kernel import Kernel
 
 _Mark: TypeAlias = Callable[[Any, Mapping[str, str]], Any]
-"""From a node and its marked names, with the names that were asked for, to the marked node."""
+"""Function from a node and its marked names, with those asked for, to the marked node."""
 
 
 def hold(node: AnyNode, names: Sequence[str]) -> AnyNode:
@@ -99,7 +99,7 @@ def _write_value(value: Any, short: bool) -> str:
 
 
 def _write_marks(node: ParameterNode) -> tuple[list[str], str]:
-    """What holds or bounds parameters, as one would type it: arguments, and calls after them.
+    """Write what holds or bounds parameters as one would type it: arguments, and calls after.
 
     The calls also reach parameters of the same name further down; then only arguments will do.
     """

@@ -54,12 +54,12 @@ class Function(Kernel):
 
 
 def _name_function(function: Callable[[Any, Any], Any]) -> str:
-    """What a function is called where it was written; other callables as they print."""
+    """The name of a function where it was written; other callables as they print."""
     return getattr(function, "__name__", None) or repr(function)
 
 
 def _check_result(values: Any, shape: tuple[int, int], kernel: Kernel) -> DeviceArray:
-    """What the function returned as finite real numbers of the right shape, in fresh memory."""
+    """The result of a function as finite real numbers of the right shape, in fresh memory."""
     given = values if array_api_compat.is_array_api_obj(values) else np.asarray(values)
     xp = namespace(given)
     if tuple(given.shape) != shape:

@@ -104,7 +104,7 @@ class Kernel(abc.ABC):
         return 2.0 * namespace(*parts).concat(parts)
 
     def _search_ranges(self, X: Any, variance: float) -> Mapping[str, Range]:
-        """Where to start and to stay, for rows like X and functions of this variance."""
+        """Starts and limits of parameters, for rows like X and functions of this variance."""
         del X, variance
         return {}
 
@@ -173,7 +173,7 @@ class Kernel(abc.ABC):
 
     @property
     def names(self) -> list[str]:
-        """What the entries of ``theta`` are called, as in ``left__length_scale[2]``."""
+        """Names of the entries of ``theta``, as in ``left__length_scale[2]``."""
         return parameter_tree.label_free(self)
 
     @property
@@ -251,7 +251,7 @@ class Kernel(abc.ABC):
         return np.concatenate(parts)
 
     def _with_neutral_values(self) -> Self:
-        """With unset parameters at their neutral value, own ones only."""
+        """Set unset parameters of its own to their neutral values."""
         return parameter_tree.set_to_neutral(self)
 
     def _children(self) -> list[tuple[str, Kernel]]:

@@ -21,7 +21,7 @@ _WIDE = (1e-5, 1e5)
 
 @dataclass(frozen=True)
 class Range:
-    """Where the search for a parameter starts, and between what it stays; natural units."""
+    """The start of the search for a parameter, and its limits; natural units."""
 
     start: Value
     lower: Value
@@ -103,7 +103,7 @@ def check_flag(value: Any, where: str) -> bool:
 
 
 def count_numbers(value: Value) -> int:
-    """How many numbers a parameter has."""
+    """The number of values of a parameter."""
     return len(value) if isinstance(value, tuple) else 1
 
 
@@ -155,7 +155,7 @@ def logs(values: Sequence[float]) -> Array:
 
 
 def range_about(variance: float) -> Range:
-    """For a variance of which no more is known than that of the whole."""
+    """The range of a variance of which no more is known than that of the whole."""
     return Range(variance, 1e-6 * variance, 1e6 * variance)
 
 
@@ -178,7 +178,7 @@ def ranges_within(
 
 
 def names_below(asked: Mapping[str, str], at: str) -> dict[str, str]:
-    """What a child of this place should look for; a path to one parameter wins over its name."""
+    """Names a child of this place should look for; a path to one parameter wins over its name."""
     anywhere = {name: original for name, original in asked.items() if "__" not in name}
     paths = ((n.removeprefix(f"{at}__"), n, original) for n, original in asked.items())
     return anywhere | {below: original for below, n, original in paths if below != n}

@@ -11,7 +11,7 @@ from posterity.arrays import DeviceArray, namespace
 
 
 def count_rows(X: Any) -> int:
-    """How many rows there are, of an array or of a sequence of objects."""
+    """The number of rows of an array or of a sequence of objects."""
     return int(X.shape[0]) if array_api_compat.is_array_api_obj(X) else len(X)
 
 

@@ -49,22 +49,22 @@ class Stationary(CorrelationKernel):
         R = distances.squared_distances(A, B)
         K, slope = self._correlation_and_slope(R)
 
-        def parameters(G: DeviceArray, squares: Callable[[], Array]) -> Array:
+        def parameters(G: DeviceArray, squares: Array | None = None) -> Array:
             return self._collect_gradients(
-                length_scale=lambda: self._sum_for_lengths(squares()),
+                length_scale=lambda: self._sum_for_lengths(
+                    sum_squares(A, B, slope, G) if squares is None else squares
+                ),
                 **self._other_gradients(R, K, G),
             )
 
         def both(G: DeviceArray) -> tuple[Array, DeviceArray]:
             S, moved = squares_and_movement(A, B, slope, G)
-            return parameters(G, lambda: S), -0.5 * moved / self._lengths(X)
+            return parameters(G, S), -0.5 * moved / self._lengths(X)
 
-        return Tangent(
-            K,
-            lambda G: parameters(G, lambda: sum_squares(A, B, slope, G)),
-            lambda G: -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X),
-            both,
-        )
+        def inputs(G: DeviceArray) -> DeviceArray:
+            return -0.5 * movement_gradient(A, B, slope, G) / self._lengths(X)
+
+        return Tangent(K, parameters, inputs, both)
 
     def _other_gradients(
         self, R: DeviceArray, K: DeviceArray, G: DeviceArray

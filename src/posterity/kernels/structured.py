@@ -1,4 +1,4 @@
-"""What kernels of strings, trees and graphs share: rows that are objects, counts, normalisation."""
+"""Common parts of kernels of strings, trees and graphs: objects, counts, normalisation."""
 
 import abc
 import numbers
@@ -132,7 +132,7 @@ class DecayKernel(StructuredKernel):
     @property
     @abc.abstractmethod
     def decay(self) -> float:
-        """By how much the weight of a feature falls as the feature grows."""
+        """The factor by which the weight of a feature falls as the feature grows."""
 
     @property
     @abc.abstractmethod
@@ -169,7 +169,7 @@ class DecayKernel(StructuredKernel):
         return kernel, np.minimum(bounds, 0.0)  # log decay, whatever the bounds given
 
     def _apply_common_factor(self, K: Array, dK: Array) -> tuple[Array, Array]:
-        """With the common factor, where normalisation does not cancel it; neither too large."""
+        """Multiply by the common factor, unless normalisation cancels it; refuse large sums."""
         self._refuse_large(K)
         if self.normalize:
             return K, dK
@@ -207,7 +207,7 @@ class DecayKernel(StructuredKernel):
 
 
 def count_features(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array:
-    """How often each feature occurs in each row, a sparse (N, M) array.
+    """Count how often each feature occurs in each row, a sparse (N, M) array.
 
     Sums of integers in float64 are exact, so that products of these counts are symmetric.
     """
@@ -225,7 +225,7 @@ def count_features(rows: Iterable[Iterable[Hashable]]) -> scipy.sparse.csr_array
 
 
 def describe_value(value: Any) -> str:
-    """What a value is, in words."""
+    """Describe a value in words."""
     if value is None:
         return "None"
     for kind, words in _KINDS:

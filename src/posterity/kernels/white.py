@@ -1,4 +1,4 @@
-"""What every row has for itself alone."""
+"""A term that every row has for itself alone."""
 
 from __future__ import annotations
 

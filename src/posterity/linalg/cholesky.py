@@ -133,7 +133,7 @@ def _jitter_sentence(relative: float, absolute: float) -> str:
 
 
 def _failure_sentence(A: DeviceArray, max_jitter: float) -> str:
-    """How far from positive definite A is, and what to do."""
+    """Say how far from positive definite A is, and what to do."""
     n = A.shape[0]
     how = ""
     if n <= _DIAGNOSED_ROWS:

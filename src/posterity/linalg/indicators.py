@@ -8,7 +8,7 @@ from posterity.arrays import Array
 
 
 def find_row_groups(V: Array) -> NDArray[np.intp]:
-    """Which of k groups each row is in, for V (n, k) orthonormal and close to rotated indicators.
+    """Find the group of each row, for V (n, k) orthonormal and close to rotated indicators.
 
     The columns of V span nearly the same space as the indicators of k groups. Reflections with
     pivoting choose k rows that are far apart, one of each group [GVL 5.4.2]; the rotation nearest

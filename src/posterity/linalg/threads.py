@@ -1,4 +1,4 @@
-"""How many threads BLAS may use: one, while matrices are small.
+"""Limits of the threads of BLAS: one, while matrices are small.
 
 BLAS shares out even small matrices among its threads, which then wait for each other, and waiting
 takes a core. Where another program held one of two cores, two threads took two to six times as long
@@ -68,12 +68,12 @@ def _has_threads(blas: Any) -> bool:
 
 
 def available_threads() -> int:
-    """How many threads BLAS has been given, and so how many this process may keep busy."""
+    """The number of threads BLAS was given, and so that this process may keep busy."""
     return max((library["num_threads"] or 1 for library in _blas().info()), default=1)
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """How many threads of this process ``n_jobs`` asks for.
+    """The number of threads of this process that ``n_jobs`` asks for.
 
     Other than what ``joblib.effective_n_jobs`` says this does not depend on a backend that a user
     has chosen for other work, such as a cluster's: threads share the memory of one machine.

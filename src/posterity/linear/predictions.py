@@ -11,12 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import arrays, designs, distributions, models, page_forms, priors, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.inference.averaging import check_hyperparameters
+from posterity.inference.averaging import PosteriorMixture, check_hyperparameters
 from posterity.inference.conjugate import (
     AveragedPosterior,
     ConjugatePosterior,
     FlatFit,
-    SubsetAverage,
     WeightPosterior,
     average_points,
     find_variance_points,
@@ -89,7 +88,7 @@ class PosteriorModel(WeightedModel, LinearModel):
 
     def _average_at(
         self,
-        posterior: AveragedPosterior | SubsetAverage,
+        posterior: AveragedPosterior | PosteriorMixture,
         Z: Array,
         noise_variance: ArrayLike | None,
     ) -> distributions.Univariate:

@@ -3,6 +3,7 @@
 from posterity.optimize.bfgs import minimise_bfgs
 from posterity.optimize.bounds import (
     BoundedResult,
+    ConvergenceWarning,
     ReachedBound,
     find_reached_bounds,
     report_bounds,
@@ -12,7 +13,6 @@ from posterity.optimize.many import ManyOptima, minimise_many
 from posterity.optimize.newton import minimise_newton
 from posterity.optimize.optimum import Optimum
 from posterity.optimize.unimodal import maximise_between
-from posterity.optimize.warning import ConvergenceWarning
 
 __all__ = [
     "BoundedResult",

@@ -12,10 +12,10 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import exceptions
 
 from posterity import callers
 from posterity.arrays import Array
-from posterity.optimize.warning import ConvergenceWarning
 
 CUT_OFF = 0.5
 """Nats for e times a parameter from which a bound counts as one that cuts a search off.
@@ -23,6 +23,16 @@ CUT_OFF = 0.5
 The widest prior of a scale in common use, the half-Cauchy, falls by half a nat for e times the
 variance. Under it the maximum of a slower rise lies inside the bounds: the data do not insist.
 """
+
+
+class ConvergenceWarning(exceptions.ConvergenceWarning):
+    """An iteration stopped before it met its tolerance, or at a bound that cut it off.
+
+    Examples
+    --------
+    >>> issubclass(ConvergenceWarning, exceptions.ConvergenceWarning)
+    True
+    """
 
 
 @dataclass(frozen=True)
@@ -137,5 +147,5 @@ def report_bounds(
 
 
 def is_held_by_bound(x: Array, g: Array, low: Array, high: Array) -> NDArray[np.bool_]:
-    """Which variables are at a bound that the value falls beyond, given the gradient g."""
+    """Mask of variables at a bound that the value falls beyond, given the gradient g."""
     return ((x <= low) & (g > 0.0)) | ((x >= high) & (g < 0.0))

@@ -33,7 +33,7 @@ _NEXT_TO_FLAT = 100.0  # times the least gain, for one unit of a variable
 
 @dataclass(frozen=True)
 class ManyOptima:
-    """Where each of n minimisations ended.
+    """The ends of n minimisations.
 
     Examples
     --------
@@ -189,14 +189,14 @@ class _StoppingRule:
         return np.maximum(self.gain, 10.0 * EPS * np.abs(f))
 
     def find_reached(self, states: _ManyStates) -> NDArray[np.bool_]:
-        """Which problems are solved."""
+        """Mask of the problems that are solved."""
         least = self.gain_at(states.f)
         slow = (states.gain < 10.0 * least) | (states.n_shorter > 0)
         little = slow & (states.promise < 0.1 * least)
         return (states.slope <= self.slope) | (states.n_poor >= 2) | little
 
     def find_nearly_reached(self, states: _ManyStates) -> NDArray[np.bool_]:
-        """Which problems cannot be improved by any step, and have a slope of rounding only."""
+        """Mask of problems that no step improves, with a slope of rounding only."""
         stuck = states.n_shorter > _SHORTENINGS
         return stuck & (states.slope <= _NEXT_TO_FLAT * self.gain)
 

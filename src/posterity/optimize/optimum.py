@@ -1,4 +1,4 @@
-"""Where a minimisation ended, and why."""
+"""The end of a minimisation, and the reason for it."""
 
 from dataclasses import dataclass, field
 
@@ -6,8 +6,7 @@ import numpy as np
 
 from posterity import callers
 from posterity.arrays import Array
-from posterity.optimize.bounds import ReachedBound
-from posterity.optimize.warning import ConvergenceWarning
+from posterity.optimize.bounds import ConvergenceWarning, ReachedBound
 
 EPS = float(np.finfo(np.float64).eps)
 NO_DESCENT = (
@@ -28,7 +27,7 @@ def check_start(x: Array, value: float, gradient: Array) -> None:
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where a minimisation ended, and why.
+    """The end of a minimisation, and the reason for it.
 
     Examples
     --------

@@ -297,14 +297,14 @@ class ProcessPosterior:
 
     @functools.cached_property
     def _loss(self) -> float:
-        """By what factor a nearly singular covariance makes the round-off of variances larger."""
+        """The factor by which a nearly singular covariance enlarges the round-off of variances."""
         xp = namespace(self.L)
         pivots = xp.linalg.diagonal(self.L)
         ratio = float(xp.max(pivots)) / float(xp.min(pivots))
         return max(1.0, _ROUND_OFF * self.observations.n_rows * ratio**2)
 
     def _rows_at_once(self, X: Any) -> int:
-        """How many queries have covariances with the rows that fit in a small memory."""
+        """Count the queries whose covariances with the rows fit in a small memory."""
         values = _QUERY_VALUES if array_api_compat.is_numpy_array(self.L) else _DEVICE_VALUES
         few = values // max(1, self.observations.n_rows)
         return max(1, few if self.kernel.takes_vectors else kernels.rows.count_rows(X))

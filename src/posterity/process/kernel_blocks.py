@@ -125,7 +125,7 @@ def symmetric(G: DeviceArray) -> DeviceArray:
 def _share_blocks(
     K: DeviceArray, kernel: kernels.Kernel
 ) -> Iterator[tuple[Callable[..., Iterable[Any]], list[slice], list[slice]]]:
-    """How to map a function over the blocks of the lower triangle, their rows and columns."""
+    """A map of functions over the blocks of the lower triangle, their rows and columns."""
     n, on_cpu = K.shape[0], array_api_compat.is_numpy_array(K) and kernel.takes_vectors
     workers = linalg.threads.available_threads() if on_cpu and n >= _SHARED_FROM else 1
     if on_cpu:

@@ -1,4 +1,4 @@
-"""What a fit of a latent Gaussian process leaves, and its predictions."""
+"""The record of a latent Gaussian process, and its predictions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from posterity import arrays, kernels, likelihoods, validation
 from posterity.arrays import Array
-from posterity.inference.averaging import average_posteriors, can_average
+from posterity.inference.averaging import average_posteriors
 from posterity.inference.search import LEAST_GAIN
 from posterity.models import kernel_model
 from posterity.models.fitted import SearchReport
@@ -101,7 +101,7 @@ class LatentProcess:
         if self.request.inducing_points is not None or self.learning_rows is not None:
             return False
         averages = self.request.averages and getattr(self.likelihood, "averaging", "") != "none"
-        return averages and can_average(self.likelihood)
+        return averages and self.likelihood.joins_predictions
 
     def _average(
         self,
@@ -135,7 +135,7 @@ class LatentProcess:
         return merged.count_copies_once() if self.likelihood.learns_scatter else merged
 
     def _pose(self, training: Training) -> LatentProblem[Any]:
-        """What is searched, from where, and between what."""
+        """Make the problem that is searched, with its start and limits."""
         y, weights = training.Y[:, 0], training.weights
         likelihood, own_bounds = self.likelihood.search_start(y, weights)
         typical = likelihood.fit_constant(y, weights)[1]
@@ -180,7 +180,7 @@ class LatentProcess:
 
     @property
     def _projection(self) -> str | None:
-        """How the weights of inducing points are found; None: as suits the likelihood."""
+        """The way weights of inducing points are found; None: as suits the likelihood."""
         if self.request.inference == "laplace":
             return "laplace"
         if self.likelihood.has_averages:

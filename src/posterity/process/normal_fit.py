@@ -1,4 +1,4 @@
-"""What a fit of a Gaussian process under normal noise leaves, and its predictions."""
+"""The record of a Gaussian process under normal noise, and its predictions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class TargetScale:
-    """What is subtracted from targets and what divides them before the process sees them."""
+    """Centre and scale that are taken off targets before the process sees them."""
 
     center: Array  # (K,)
     scale: Array  # (K,)
@@ -93,7 +93,7 @@ class NormalFit:
         asked: tuple[Any, ...],
         single_output: bool,
     ) -> NormalFit:
-        """With what follows from the posterior, in the units of the targets."""
+        """Make the record with what follows from the posterior, in the units of the targets."""
         scale2, known = targets.scale**2, training.mean_known_noise
         noise = learned_noise * scale2 if known is None else np.full_like(scale2, known)
         jitter = (0.0 if np.any(learned_noise) else posterior.noise_variance) * scale2
@@ -295,7 +295,7 @@ def condition_process(
 
 
 def _extend(posterior: Any, noise: float, observed: HeldRows) -> Any:
-    """With further rows; all again where points sum them up, or where they may need jitter."""
+    """Condition on further rows; on all where points sum them up, or they may need jitter."""
     if isinstance(posterior, PosteriorMixture):
         return posterior.condition_parts(lambda part: _extend(part, noise, observed))
     if isinstance(posterior, InducingPosterior):

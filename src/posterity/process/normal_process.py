@@ -36,7 +36,7 @@ _NOISE_RANGE = (1e-8, 10.0)
 
 
 def count_shown_rows(inducing_points: Any) -> int:
-    """How many rows a search through points looks at; among them are points to be chosen."""
+    """Count the rows a search through points looks at; among them are points to be chosen."""
     points = inducing_points
     return max(_SHOWN_ROWS, int(points) if isinstance(points, numbers.Integral) else 0)
 
@@ -156,7 +156,7 @@ class NormalProcess:
     def _pose(
         self, training: Training, observed: HeldRows, v: float, output: int
     ) -> ProcessProblem:
-        """What is searched for targets of variance v, from where, and between what."""
+        """Make the problem searched for targets of variance v, with its start and limits."""
         asked, earlier = self.request.kernel, self.request.earlier
         kernel = asked if earlier is None else _one_of(earlier.kernel, output)
         rows = kernel_model.drop_repeated_rows(training.rows)
@@ -242,7 +242,7 @@ class NormalProcess:
 
 @dataclass(frozen=True)
 class _OutputFit:
-    """What was learned of one output, or of outputs that share it."""
+    """The result of learning one output, or outputs that share it."""
 
     learned: Any
     noise_variance: float

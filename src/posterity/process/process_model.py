@@ -1,4 +1,4 @@
-"""What regression and classification by Gaussian processes share."""
+"""Parameters, requests and candidates of regression and classification by Gaussian processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIFFERENT = 0.03  # length scale at which two groups have nothing in common
 
 @dataclass(frozen=True)
 class ProcessRequest:
-    """What an estimator asks of a process, whatever the likelihood."""
+    """The request of an estimator to a process, whatever the likelihood."""
 
     kernel: kernels.Kernel
     inference: str
@@ -70,7 +70,7 @@ class ProcessModel(KernelModel):
         return is_fitted(self)
 
     def _make_request(self, *asked: Any, single_output: bool) -> ProcessRequest:
-        """What is asked of the process; a warm start goes on from a fit that asked for the same."""
+        """Make the request; a warm start goes on from a fit that asked for the same."""
         points, kernel = self.inducing_points, self._bind_kernel()
         if points is not None and not isinstance(points, numbers.Integral):
             points = self._check_rows(points)

@@ -38,7 +38,7 @@ _MOST_COLUMNS = 40  # that are tried beside others: those that do best by themse
 
 @dataclass(frozen=True)
 class ProcessProblem(EvidenceProblem["LearnedProcess"]):
-    """What is searched: log parameters of the kernel and of the noise, between bounds.
+    """The log parameters of kernel and noise that are searched, between bounds.
 
     ``kernel`` is tuned; ``extra`` is added to it and is not (the prior of a mean function).
     ``jitter`` is a share of the mean prior variance that is added to the variance of each row.
@@ -73,7 +73,7 @@ class ProcessProblem(EvidenceProblem["LearnedProcess"]):
 
     @property
     def names(self) -> list[str]:
-        """What the parameters are called."""
+        """Names of the parameters."""
         return self.kernel.names + ["noise_variance"] * (self.noise_bounds is not None)
 
     def unpack_parameters(self, theta: Array) -> tuple[kernels.Kernel, float]:
@@ -150,7 +150,7 @@ class ProcessProblem(EvidenceProblem["LearnedProcess"]):
         return replace(self, X=X, observations=self.observations.select_rows(rows))
 
     def ease_start(self, theta: Array) -> Array | None:
-        """With more noise, with which the covariance may have a factor; None at the bound."""
+        """Add noise, with which the covariance may have a factor; None at the bound."""
         most = self.limits[-1, 1]
         if self.noise_bounds is None or theta[-1] >= most:
             return None

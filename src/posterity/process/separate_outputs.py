@@ -33,7 +33,7 @@ class SeparateOutputs:
 
     @property
     def gap(self) -> float:
-        """By how much the log evidence may lie above its lower bound."""
+        """The most by which the log evidence may lie above its lower bound."""
         return float(sum(part.gap for part in self.parts if isinstance(part, InducingPosterior)))
 
     def split(self) -> tuple[tuple[SeparateOutputs, ...], Array]:

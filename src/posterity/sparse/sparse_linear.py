@@ -88,7 +88,7 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         With every parameter set or learned, where one was given; else None.
     log_evidence_ : float
         Log marginal likelihood of all targets given the precisions, constants included.
-    posterior_ : SubsetAverage, WeightPosterior or SparsePosterior
+    posterior_ : PosteriorMixture, WeightPosterior or SparsePosterior
         Of the weights that are kept, as prediction uses it; the last with a likelihood.
     n_iter_ : int
         Looks at all columns.

@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from posterity.arrays import Array
 from posterity.inference.averaging import PosteriorMixture, is_worthwhile
-from posterity.inference.subsets import Mask, explore_subsets
+from posterity.inference.conjugate.averaged import Mask, explore_subsets
 from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.sparse import vector_prices

@@ -9,7 +9,8 @@ from support import simulated_calibration
 from support.for_each import for_each
 
 from posterity import SparseLinearRegression, distributions, priors
-from posterity.inference.conjugate import SubsetAverage, WeightPosterior
+from posterity.inference.averaging import PosteriorMixture
+from posterity.inference.conjugate import WeightPosterior
 
 COLUMNS, WEAK = 6, np.array([1.5, -0.6])
 VALUES = np.array([[-2.0], [-0.3], [0.4], [2.0]])
@@ -99,5 +100,5 @@ def test_many_rows_are_fitted_at_the_maximum():
     assert isinstance(model.posterior_, WeightPosterior)
     assert isinstance(model.predict_dist(queries), distributions.Normal)
     few = SparseLinearRegression().fit(X[:20], y[:20])
-    assert isinstance(few.posterior_, SubsetAverage)
+    assert isinstance(few.posterior_, PosteriorMixture)
     np.testing.assert_array_equal(np.flatnonzero(few.coef_), few.relevance_)

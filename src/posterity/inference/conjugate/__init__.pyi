@@ -2,7 +2,6 @@ from posterity.inference.conjugate.averaged import (
     AveragedPosterior,
     ColumnSubsets,
     ConjugatePosterior,
-    SubsetAverage,
     average_points,
 )
 from posterity.inference.conjugate.dirichlet import (
@@ -49,7 +48,6 @@ __all__ = [
     "LeaveOneOut",
     "LeaveOneOutPath",
     "LinearProblem",
-    "SubsetAverage",
     "WeightPosterior",
     "apply_rule_of_succession",
     "average_points",

@@ -1,26 +1,28 @@
 """The posterior of a linear model, averaged over its variances and over subsets of its columns.
 
 Columns that were chosen for the rows at hand explain too much of them. The average is over subsets
-of the chosen columns, each with its variances averaged over.
+of the chosen columns, each with its variances averaged over. Columns are left out one by one, each
+time the one without which the rest is most probable. Of interest are all subsets on the way and
+those they were compared with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from posterity import designs, distributions, page_forms
 from posterity.arrays import Array
-from posterity.inference.averaging import is_worthwhile
+from posterity.inference.averaging import PosteriorMixture, is_worthwhile
 from posterity.inference.conjugate.linear import LinearProblem, WeightPosterior, reduce_statistics
 from posterity.inference.conjugate.variances import VariancePoints, find_variance_points
-from posterity.inference.posterior import LatentJoint, LatentMarginals, mix_joints, mix_marginals
-from posterity.inference.subsets import NEGLIGIBLE, Mask, explore_subsets
+from posterity.inference.posterior import LatentJoint, LatentMarginals, WeightedPosterior
 from posterity.page_forms import Form
 
 _ALIKE = 1e-4  # of the noise variance: by less than that, points do not differ
@@ -237,89 +239,61 @@ _N_POINTS = 3  # of the variances of a subset: subsets differ by more than these
 _FEWEST_ROWS = 4  # with which predictions that are averaged have a variance
 
 
-@dataclass(frozen=True)
-class SubsetAverage:
-    """A mixture over S subsets of the columns of posteriors averaged over variances.
+ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior | PosteriorMixture
 
-    A column that a subset lacks has an infinite scale in its problem, so that its weight is zero.
+
+_NEGLIGIBLE = 7.0  # nats below the best subset: a weight of a thousandth
+_HOPELESS = 12.0  # nats below the best subset, from which fewer columns would not recover
+_MOST_LEFT_OUT = 8  # columns, the weakest: 37 subsets at most
+
+Mask = NDArray[np.bool_]
+
+
+class ScoredSubset(Protocol):
+    """Some of M columns."""
+
+    @property
+    def kept(self) -> Mask:
+        """Mask of the columns that are kept, (M,)."""
+
+    @property
+    def log_probability(self) -> float:
+        """Log probability of the rows and the subset, up to a constant that subsets share."""
+
+
+T = TypeVar("T", bound=ScoredSubset)
+
+
+def explore_subsets(
+    evaluate: Callable[[Mask], T], posterior: WeightedPosterior, n_columns: int, *, fewest: int = 0
+) -> Iterator[T]:
+    """All columns, and subsets with ever fewer of the weakest, while these are probable.
+
+    The weakest are those of whose weights the posterior knows least that they differ from zero.
     """
-
-    at_maximum: WeightPosterior  # of all columns
-    parts: tuple[AveragedPosterior, ...]
-    log_weights: Array  # (S,)
-
-    @property
-    def noise_variance(self) -> Array:
-        """That of the largest evidence, shape (K,)."""
-        return self.at_maximum.noise_variance
-
-    @property
-    def mean_noise_variance(self) -> Array:
-        """Posterior mean of the noise variance, shape (K,)."""
-        return self._average([part.mean_noise_variance for part in self.parts])
-
-    @property
-    def is_noise_known(self) -> bool:
-        """Whether the noise variance was given."""
-        return self.parts[0].is_noise_known
-
-    @property
-    def coef(self) -> Array:
-        """Posterior mean of the weights in the original units, shape (M, K)."""
-        return self._average([part.coef for part in self.parts])
-
-    @property
-    def intercept(self) -> Array:
-        """Posterior mean of the offset in the original units, shape (K,)."""
-        return self._average([part.intercept for part in self.parts])
-
-    def latent(self, Z: Array) -> LatentMarginals:
-        """Return means and variances of the K noise-free functions at the queries."""
-        found = [part.latent(Z) for part in self.parts]
-        return mix_marginals(found, np.exp(self.log_weights))
-
-    def predict(
-        self, Z: Array, noise_variance: Array | None, outputs: tuple[int, ...]
-    ) -> distributions.Continuous:
-        """Return the predictive distributions of the targets, as ``AveragedPosterior`` does."""
-        members = [part.predict(Z, noise_variance, outputs) for part in self.parts]
-        if len(members) == 1:
-            return members[0]
-        return distributions.Mixture.average(members, np.exp(self.log_weights))
-
-    def joint(self, Z: Array) -> LatentJoint:
-        """Return mean and covariance of each noise-free function over all queries."""
-        return self.combine(Z, np.ones(len(Z)))
-
-    def combine(self, A: Array, b: Array) -> LatentJoint:
-        """Return mean and covariance of A (n, M) times the weights plus b (n,) times the offset."""
-        found = [part.combine(A, b) for part in self.parts]
-        return mix_joints(found, np.exp(self.log_weights))
-
-    def before_rows(self) -> WeightPosterior:
-        """Return the prior of weights and offset, at the variances of the largest evidence."""
-        return self.at_maximum.before_rows()
-
-    def sample(self, size: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draws of the weights (size, M, K) and of the offset (size, K); outputs share subsets."""
-        chosen = rng.choice(len(self.parts), size=size, p=np.exp(self.log_weights))
-        (M, _), K = self.at_maximum.problem.V.shape, len(self.noise_variance)
-        coef, intercept = np.empty((size, M, K)), np.empty((size, K))
-        for i in np.unique(chosen):
-            own = chosen == i
-            coef[own], intercept[own] = self.parts[i].sample(int(np.sum(own)), rng)
-        return coef, intercept
-
-    def page_regression(self, columns: Form, coef: Any, intercept: Any, noise: float) -> Form:
-        """Return the form of a regression that is averaged over the subsets."""
-        forms = [part.page_regression(columns, coef, intercept, noise) for part in self.parts]
-        return page_forms.form_mixture(forms, np.exp(self.log_weights).tolist())
-
-    def _average(self, values: list[Array]) -> Array:
-        return np.tensordot(np.exp(self.log_weights), np.stack(values), axes=1)
+    weakest = _find_weakest(posterior, n_columns)
+    current = evaluate(np.ones(n_columns, dtype=np.bool_))
+    best = current.log_probability
+    yield current
+    while current.log_probability >= best - _HOPELESS and np.sum(current.kept) > fewest:
+        level = [evaluate(_leave_out(current.kept, i)) for i in weakest if current.kept[i]]
+        if not level:
+            return
+        yield from level
+        current = max(level, key=lambda one: one.log_probability)
+        best = max(best, current.log_probability)
 
 
-ConjugatePosterior: TypeAlias = WeightPosterior | AveragedPosterior | SubsetAverage
+def _find_weakest(posterior: WeightedPosterior, n_columns: int) -> NDArray[np.intp]:
+    f = posterior.combine(np.eye(n_columns), np.zeros(n_columns))
+    variance = np.maximum(f.covariance.diagonal(axis1=1, axis2=2).T, np.finfo(np.float64).tiny)
+    return np.argsort(np.sum(f.mean**2 / variance, axis=1), kind="stable")[:_MOST_LEFT_OUT]
+
+
+def _leave_out(kept: Mask, i: int) -> Mask:
+    fewer = kept.copy()
+    fewer[i] = False
+    return fewer
 
 
 @dataclass(frozen=True)
@@ -342,17 +316,20 @@ class ColumnSubsets:
     noise_variance: float | None  # None: learned
     log_prior: Callable[[int], float]  # of a subset of so many columns
 
-    def average(self, at_maximum: WeightPosterior) -> SubsetAverage | WeightPosterior:
-        """Return the average, or the posterior at the maximum where rows are many or too few."""
+    def average(self, at_maximum: WeightPosterior) -> PosteriorMixture | WeightPosterior:
+        """Return the average, or the posterior at the maximum where rows are many or too few.
+
+        A column that a subset lacks has an infinite scale in its problem: its weight is zero.
+        """
         count, M = self.statistics.count, len(self.scale)
         # Each column has a weight, and may be in or out; noise and prior have a variance.
         if count < _FEWEST_ROWS or not is_worthwhile(count, 2 * M + 2):
             return at_maximum
         subsets = list(explore_subsets(self._evaluate, at_maximum, M))
         log_w = np.array([one.log_probability for one in subsets])
-        kept = np.flatnonzero(log_w >= np.max(log_w) - NEGLIGIBLE)
+        kept = np.flatnonzero(log_w >= np.max(log_w) - _NEGLIGIBLE)
         parts = tuple(self._average_points(subsets[i]) for i in kept)
-        return SubsetAverage(at_maximum, parts, log_w[kept] - logsumexp(log_w[kept]))
+        return PosteriorMixture(at_maximum, parts, np.exp(log_w[kept] - logsumexp(log_w[kept])))
 
     def _evaluate(self, kept: Mask) -> Subset:
         m = int(np.sum(kept))

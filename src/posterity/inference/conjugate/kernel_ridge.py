@@ -54,7 +54,7 @@ class KernelProblem:
         return slice(0 if self.reflection is None else 1, None)
 
     def reflect_to_rows(self, B: Array) -> Array:
-        """From reflected axes to those of the rows."""
+        """Turn reflected axes back to those of the rows."""
         return B if self.reflection is None else self.reflection.apply(B)
 
 
@@ -133,7 +133,7 @@ def compute_left_out_share(weight: Array) -> Array:
 
 
 class LeaveOneOut(NamedTuple):
-    """How each row is predicted by the others."""
+    """Predictions of each row by the others."""
 
     residuals: Array  # (N, K)
     mean_squares: Array  # (K,)
@@ -172,12 +172,12 @@ class KernelRidgeFit(abc.ABC):
 
 @dataclass(frozen=True)
 class CholeskyFit(KernelRidgeFit):
-    """By one factorisation; the leave-one-out residuals cost another, where they are asked for."""
+    """A solution by one factorisation; leave-one-out residuals cost another, where asked for."""
 
     L: Array  # (N, N)  lower factor of A + lam I
 
     def _one_minus_leverage(self) -> Array:
-        """By columns of L^-1 H, whose squares add up without cancelling."""
+        """Sum the squares of columns of L^-1 H, which do not cancel."""
         G, H = symmetric.inverse_factor(self.L), self.problem.reflection
         if H is not None:
             G[0] = 0.0  # the offset's axis
@@ -215,7 +215,7 @@ class LeaveOneOutPath(NamedTuple):
 
 @dataclass(frozen=True)
 class SpectralFit(KernelRidgeFit):
-    """By eigenvectors, which give the leverages too."""
+    """A solution by eigenvectors, which give the leverages too."""
 
     kept: Array  # (N, K)
 

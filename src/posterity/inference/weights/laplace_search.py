@@ -52,7 +52,7 @@ class LaplaceSearch:
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """Which parameters of the likelihood are learned, (P,)."""
+        """Mask of the parameters of the likelihood that are learned, (P,)."""
         return self.likelihood_bounds[:, 0] < self.likelihood_bounds[:, 1]
 
     @property

@@ -132,7 +132,7 @@ def _is_nearly_separable(passes: PosteriorObjective, x: Array) -> bool:
 
 
 def _measure_step(problem: WeightProblem, step: Array) -> tuple[float, float]:
-    """By how much a step moves a row at most, and favours what was observed at least."""
+    """The most by which a step moves a row, and the least by which it favours a target."""
     W = step.reshape(problem.shape)
 
     def look(part: designs.Design, t: RowTargets) -> list[designs.Minimum]:
@@ -145,7 +145,7 @@ def _measure_step(problem: WeightProblem, step: Array) -> tuple[float, float]:
 
 
 def _compute_last_step(passes: PosteriorObjective, x: Array) -> Array:
-    """Where Newton would go from the end; rows that are sure need not curve beyond rounding."""
+    """Newton's step from the end; rows that are sure need not curve beyond rounding."""
     for shift in _ROUNDING:
         try:
             return -passes.solve_shifted(x, passes.gradient(x), shift)

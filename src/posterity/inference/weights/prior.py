@@ -40,7 +40,7 @@ class WeightPrior:
 
     @property
     def mask(self) -> NDArray[np.bool_] | None:
-        """Which weights (M, J) are not zero for certain; None: all."""
+        """Mask of the weights (M, J) that may differ from zero; None: all."""
         if np.ndim(self.precision) < 2 or np.all(np.isfinite(self.precision)):
             return None
         mask = np.isfinite(self.precision)
@@ -134,7 +134,7 @@ class PriorRange:
 
     @classmethod
     def from_scales(cls, typical_variance: float, square_length: float) -> PriorRange:
-        """From the typical variance of latent values, and the mean squared length of rows.
+        """Centre the range by the typical latent variance and the mean squared length of rows.
 
         Where all rows are zero, no prior variance matters, and one is as good as another.
         """

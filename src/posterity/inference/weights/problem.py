@@ -132,7 +132,7 @@ class PosteriorObjective:
 
 @dataclass(frozen=True)
 class _PassRequest:
-    """What a pass asks of each part: all that it takes with it."""
+    """The request of a pass to each part, with all that it takes along."""
 
     W: Array  # (M, J)
     may_separate: bool
@@ -202,7 +202,7 @@ def _masked_gram(design: designs.Design, h: Array, mask: NDArray[np.bool_]) -> A
 
 
 def packed_places(mask: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """Where the weights of each output stand in the packed vector."""
+    """Places of the weights of each output in the packed vector."""
     number = np.cumsum(mask).reshape(mask.shape) - 1
     return [number[used, j] for j, used in enumerate(mask.T)]
 
@@ -223,7 +223,7 @@ def weighted_products(Z: Array, h: Array, X: Array) -> Array:
 
 
 def weights_from_optimum(problem: WeightProblem, best: optimize.Optimum) -> Weights:
-    """Where a search over packed weights ended."""
+    """The weights at the end of a search over packed ones."""
     slope = float(np.max(np.abs(best.gradient), initial=0.0))
     W = problem.prior.unpack(best.x, problem.shape)
     return Weights(W, -best.value, slope, best.n_iter, best.stop_reason, best.converged)

@@ -1,4 +1,4 @@
-"""From columns in the units of the data to weights in the coordinates of inference, and back.
+"""Coordinates in which weights of columns are inferred, and the way back to the data's units.
 
 Columns are centred and scaled. Fewer rows than columns span no more directions than there are
 rows: weights then have one coordinate for each of these (the Woodbury identity, applied once), and
@@ -311,7 +311,7 @@ class LatentPosterior:
 
     @cached_property
     def _identity(self) -> Array:
-        """What independent weights of unit variance in each contrast make of C latent values."""
+        """Covariance of C latent values under independent contrasts of unit variance."""
         Q = self.fit.problem.targets.Q
         return Q @ Q.T
 

@@ -23,7 +23,7 @@ from posterity.likelihoods import softmax_mean
 _SURE = 1e-3  # of a class, or of another
 
 PartTerms: TypeAlias = Callable[..., Sequence[Array | float | designs.Minimum]]
-"""From a part of a design, its targets, and what else goes along, to terms of a total."""
+"""Function from a part of a design, its targets and what goes along to terms of a total."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class RowTargets:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are when each is repeated by its weight."""
+        """The number of rows when each is repeated by its weight."""
         return float(np.sum(count_targets(self.y, self.weights)[1]))
 
     @property
@@ -184,53 +184,31 @@ class RowTargets:
 
     def curvature(self, A: Array, *, surely_positive: bool = False) -> Array:
         """Minus the Hessian in p, (n, J, J); with weights that are positive in any case."""
-        y = self.observed_targets
-        if isinstance(self.likelihood, likelihoods.Coupled):
-            u, Q = self.likelihood.curvature_shares(y, A), self.Q
-            q = u @ Q
-            h = np.matmul(Q.T, u[:, :, None] * Q) - q[:, :, None] * q[:, None, :]
-            return self._apply_weights(h)
-        d2 = -self.likelihood.d2(y, A)
-        h1 = self.likelihood.step_curvature(y, A) if surely_positive else d2
-        return self._apply_weights(h1)[:, None, None]
+        y, likelihood = self.observed_targets, self.likelihood
+        h = likelihood.curvature_along(y, A, self.Q, surely_positive=surely_positive)
+        return self._apply_weights(h)
 
     def average_over_latents(self, mean: Array, S: Array) -> tuple[Array, Array, Array]:
         """Value (n,), slope (n, J) and curvature (n, J, J), averaged over latent values.
 
         These are normal, of mean (n, C), or (n,) for one, and covariance S (n, J, J) of z W.
         """
-        y, Q, likelihood = self.observed_targets, self.Q, self.likelihood
-        if isinstance(likelihood, likelihoods.Coupled):
-            S_latent = np.matmul(np.matmul(Q, S), Q.T)
-            log_p, d1, h = likelihood.expected_derivatives(y, mean, S_latent)
-            g, h = d1 @ Q, np.matmul(np.matmul(Q.T, h), Q)
-        else:
-            assert isinstance(likelihood, likelihoods.Averaged | likelihoods.Bernoulli)
-            log_p, d1, h1 = likelihood.expected_derivatives(y, mean, S[:, 0, 0])
-            g, h = d1[:, None], h1[:, None, None]
+        log_p, g, h = self.likelihood.average_along(self.observed_targets, mean, S, self.Q)
         return log_p, self._apply_weights(g), self._apply_weights(h)
 
     def average_drift(self, mean: Array, S: Array, change: Array) -> Array:
-        """How the average slope (n, 1) changes with S, to first order, for one latent value."""
-        assert isinstance(self.likelihood, likelihoods.Averaged)
-        d3 = self.likelihood.expected_d3(self.y, mean, S[:, 0, 0])
+        """Change of the average slope (n, 1) with S, to first order, for one latent value."""
+        likelihood: Any = self.likelihood  # one with averages
+        d3 = likelihood.expected_d3(self.y, mean, S[:, 0, 0])
         return self._apply_weights(0.5 * d3 * change[:, 0, 0])[:, None]
 
     def curvature_pullback(self, A: Array, S: Array) -> Array:
         """The gradient in p, (n, J), of the sum of tr(S h), for S (n, J, J)."""
-        y = self.observed_targets
-        if isinstance(self.likelihood, likelihoods.Coupled):
-            S_latent = np.matmul(np.matmul(self.Q, S), self.Q.T)
-            g = self.likelihood.curvature_pullback(y, A, S_latent)
-            return self._apply_weights(g) @ self.Q
-        g1 = -self.likelihood.d3(y, A) * S[:, 0, 0]
-        return self._apply_weights(g1)[:, None]
+        y, likelihood = self.observed_targets, self.likelihood
+        return self._apply_weights(likelihood.curvature_pullback_along(y, A, S, self.Q))
 
     def parameter_slopes(self, A: Array) -> tuple[Array, Array, Array]:
         """Derivatives in the likelihood's theta of value, slope and curvature, each (P, n)."""
-        if isinstance(self.likelihood, likelihoods.Coupled):
-            none = np.empty((0, len(A)))
-            return none, none, none
         value, d1, d2 = self.likelihood.parameter_derivatives(self.observed_targets, A)
         w = 1.0 if self.weights is None else self.weights
         return w * value, w * d1, -w * d2
@@ -249,7 +227,7 @@ class RowTargets:
         return self.margin(A) > 0.0
 
     def margin(self, A: Array) -> float:
-        """By how much latent values favour what was observed, in the row where they do least."""
+        """The least by which latent values of a row favour its observation over others."""
         y = self.y
         if self.weights is not None:
             A, y = A[self.weights > 0.0], y[self.weights > 0.0]

@@ -178,7 +178,7 @@ def _pass_over_rows(p: WeightProblem, remainder: Array | None, x: Array, L: Arra
 def _slope_drift(
     p: WeightProblem, remainder: Array | None, x: Array, L: Array, L_next: Array
 ) -> Array:
-    """How the slope in the mean changes with the covariance, to first order."""
+    """Change of the slope in the mean with the covariance, to first order."""
     W = x.reshape(p.shape)
     normal, following = _build_normal(p, W, L), _build_normal(p, W, L_next)
 
@@ -232,7 +232,7 @@ class ClimbStart:
 
     @property
     def nats(self) -> float:
-        """How much the rows tell: one nat a row, or less where most rows are easily predicted.
+        """Information of the rows: a nat a row, or less where most rows are easily predicted.
 
         Two events among 2,000 rows tell 16 nats, in which two nats are not a rounding error.
         """
@@ -241,7 +241,7 @@ class ClimbStart:
 
 @dataclass(frozen=True)
 class NearestNormalEnd:
-    """Where a climb ended, and why."""
+    """The end of a climb, and the reason for it."""
 
     mean: Array  # (P,)
     L: Array
@@ -349,7 +349,7 @@ P = TypeVar("P", bound=NormalCandidate)
 
 @dataclass(frozen=True)
 class ClimbEnd(Generic[P]):
-    """Where a climb ended, and why."""
+    """The end of a climb, and the reason for it."""
 
     place: P
     n_steps: int

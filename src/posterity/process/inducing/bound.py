@@ -68,7 +68,7 @@ def compute_bound(
 def sum_terms(
     kernel: kernels.Kernel, noise_variance: float, observed: ObservedRows, Z: Any
 ) -> rows.BoundTerms:
-    """What the bound is made of, at this noise and any other; one pass over the rows.
+    """Sum the terms of the bound, at this noise and any other, in one pass over the rows.
 
     The arguments are those of :func:`compute_bound`.
     """

@@ -139,7 +139,7 @@ def _refusals(model: Any, source: Source, known_noise: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTraining:
-    """What a process asks of its rows, answered by workers who hold them.
+    """Rows on workers, which answer what a process asks of its rows.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class PartitionedTraining:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are, each counted by its weight."""
+        """The number of rows, each counted by its weight."""
         return self._target_count.moments.weight
 
     def standardise_targets(self, centre: Array, scale: Array) -> PartitionedRows:
@@ -196,12 +196,12 @@ class PartitionedTraining:
 
 
 Rows: TypeAlias = Training | PartitionedTraining
-"""What a process is fitted to."""
+"""Rows that a process is fitted to."""
 
 
 @dataclass(frozen=True)
 class _TargetCount:
-    """What is known of targets and weights without their rows."""
+    """Sums over targets and weights, without their rows."""
 
     moments: ColumnMoments
     n_rows: int

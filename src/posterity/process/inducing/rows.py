@@ -111,7 +111,7 @@ class BoundTerms:
         return apart - 0.5 * (o.n_outputs * each + self.squares - self.explained_squares)
 
     def gap(self) -> float:
-        """How far an upper bound is above the lower one.  [TI14 3]
+        """Distance of an upper bound above the lower one.  [TI14 3]
 
         In units of the noise K - Q has no negative eigenvalue, and none above its trace t. So
         log |K + I| is at least log |Q + I|, and y^T (K + I)^-1 y at least

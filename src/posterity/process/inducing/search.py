@@ -204,7 +204,7 @@ class _Bound:
 
 
 def _reach(kernel: kernels.Kernel, X: Any) -> Array:
-    """How far one moves along each column before values differ by as much as they vary, (D,).
+    """Distance along each column at which values differ by as much as they vary, (D,).
 
     From how much they differ, E (f(x + h) - f(x))^2, at a small distance h: the length scale of a
     smooth stationary kernel.

@@ -1,4 +1,4 @@
-"""Which rows should be inducing points: those whose values the others say least about."""
+"""Choice of inducing points: rows whose values the others say least about."""
 
 from __future__ import annotations
 

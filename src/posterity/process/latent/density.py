@@ -45,7 +45,7 @@ class LatentTargets:
         *,
         offset: bool,
     ) -> LatentTargets:
-        """With the offset's prior of one row's worth of information, or without an offset."""
+        """Make targets with an offset's prior worth one row, or without an offset."""
         if not offset:
             none = np.zeros(likelihood.n_latents)
             return cls(y, weights, none, none)

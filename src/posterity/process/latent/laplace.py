@@ -35,7 +35,7 @@ _TOO_SMALL = 1e-8  # curvature, of its change over a standard deviation: not to 
 
 @dataclass(frozen=True)
 class Mode:
-    """Where log p(y | f) + log p(f) is largest, and the sites of its curvature there."""
+    """The maximum of log p(y | f) + log p(f), and the sites of its curvature there."""
 
     f: Array  # (N,), without the shift
     alpha: Array  # (N,), K^-1 f
@@ -86,7 +86,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class _Trail:
-    """Where the steps by one factor led, and what the first of them promised."""
+    """The end of the steps by one factor, and what the first of them promised."""
 
     point: Point
     n_steps: int
@@ -129,7 +129,7 @@ def follow(
     start: tuple[Array, Array],
     share: float,
 ) -> tuple[Array, Array]:
-    """Where steps by one factor lead from (alpha, f), until they promise this share of the first.
+    """Take steps by one factor from (alpha, f), until they promise this share of the first.
 
     The likelihood needs ``log_prob`` and ``d1`` alone.
     """
@@ -161,7 +161,7 @@ class _Climb:
         return self._mode(point, self._exact_sites(point), n_iter, np.inf)
 
     def _guess(self) -> Array | None:
-        """What some of many rows predict for all; None of few rows, or where modes may be many."""
+        """Predict all rows by the mode of some; None of few rows, or where modes may be many."""
         density, n = self.density, self.density.targets.n_rows
         if n < _MANY_ROWS or not density.likelihood.log_concave:
             return None

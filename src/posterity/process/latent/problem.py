@@ -28,7 +28,7 @@ Engine = Callable[[Any, LatentTargets], Evidence[L]]
 
 @dataclass(frozen=True)
 class LatentProblem(EvidenceProblem["LearnedLatent[L]"], Generic[L]):
-    """What is searched: log parameters of the kernel and of the likelihood, between bounds.
+    """The log parameters of kernel and likelihood that are searched, between bounds.
 
     A parameter of the likelihood whose two bounds are equal was given, and is not searched.
     """
@@ -54,7 +54,7 @@ class LatentProblem(EvidenceProblem["LearnedLatent[L]"], Generic[L]):
 
     @property
     def names(self) -> list[str]:
-        """What the parameters are called."""
+        """Names of the parameters."""
         own = [self.likelihood.names[i] for i in np.flatnonzero(self._is_searched)]
         return self.kernel.names + own
 

@@ -75,14 +75,14 @@ class _TiltedMoments:
         return np.stack([-self.d2, self.d1 - self.mean * self.d2]) / share  # [GPML 3.59]
 
     def gap(self, mean: Array, variance: Array) -> float:
-        """How far its moments are from these, in standard deviations, at worst."""
+        """The largest distance of its moments from these, in standard deviations."""
         own_mean = self.mean + self.variance * self.d1  # [GPML 3.58]
         own_variance = self.variance * (1.0 + self.variance * self.d2)
         means = np.abs(own_mean - mean) / np.sqrt(variance)
         return float(np.max(np.maximum(means, np.abs(own_variance / variance - 1.0))))
 
     def log_constants(self, tau: Array, nu: Array) -> float:
-        """What makes each site as large, under its cavity, as what it stands for."""
+        """The log factors that make each site as large, under its cavity, as its observation."""
         D, m, v = 1.0 + tau * self.variance, self.mean, self.variance
         inner = (2.0 * m * nu + nu * nu * v - m * m * tau) / D
         return float(np.sum(self.log_Z + 0.5 * np.log(D) - 0.5 * inner))
@@ -199,7 +199,7 @@ def propagate(
 
 
 class _Secants:
-    """Where the last few sweeps lead, by Anderson's mixing (Walker and Ni 2011)."""
+    """Extrapolation of the last few sweeps by Anderson's mixing (Walker and Ni 2011)."""
 
     def __init__(self) -> None:
         self._tried: list[tuple[Array, Array]] = []  # values, and how a sweep changed them

@@ -86,7 +86,7 @@ class Sites:
         return alone if few is None or not few.size else alone._with_few(K, P[few] - W[few], few)
 
     def _with_few(self, K: Array, excess: Array, few: NDArray[np.intp]) -> Sites:
-        """With less precision in a few rows, by a factor of I - t S t.  [GVL 2.1.4]"""
+        """Take precision from a few rows, by a factor of I - t S t.  [GVL 2.1.4]"""
         t = np.sqrt(excess)
         V = linalg.solve_lower(self.L, self.s[:, None] * K[:, few])
         S = K[np.ix_(few, few)] - V.T @ V  # covariance of the few under s^2

@@ -102,7 +102,7 @@ class _RateRows:
         return float(t.weights @ log_p), t.weights * d1, t.weights * h
 
     def drift(self, f: Array, v: Array, change: Array) -> Array:
-        """How the slopes change with the variances, to first order."""
+        """Change of the slopes with the variances, to first order."""
         t = self.targets
         d3 = self.likelihood.expected_d3(t.y, t.shift[0] + f, v)
         return np.asarray(0.5 * t.weights * d3 * change)
@@ -169,7 +169,7 @@ class _NormalState:
 
     @cached_property
     def _full(self) -> _FullStep:
-        """From one factor of the curvatures that this normal asks for."""
+        """The full step from one factor of the curvatures that this normal asks for."""
         factor = self.rows.factor(self.curvature)
         R = factor.invert(self._K)
         slope = self.slope - self.alpha
@@ -201,7 +201,7 @@ def _variances(rows: _RateRows, W: Array) -> tuple[Array, float]:
 
 @dataclass(frozen=True)
 class _MixtureRows:
-    """What rows make of the expected squares of their residuals, E (N,)."""
+    """Terms of the bound that follow from expected squares of residuals, E (N,)."""
 
     likelihood: likelihoods.Likelihood
     targets: LatentTargets

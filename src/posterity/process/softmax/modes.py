@@ -51,7 +51,7 @@ S = TypeVar("S", bound=Solver)
 
 @dataclass(frozen=True)
 class Mode:
-    """Where Newton's method ended, and why."""
+    """The end of Newton's method, and the reason for it."""
 
     point: Point
     n_iter: int
@@ -137,7 +137,7 @@ class ProductSteps:
 
     @classmethod
     def precondition(cls, latents: LatentDensity) -> ProductSteps:
-        """With a factor of a rank that pays."""
+        """Make steps with a factor of a rank that pays."""
         n, C = latents.targets.n_rows, latents.likelihood.n_latents
         G = _pivoted_cholesky(latents.K, latents.targets.weights, min(n // 8, _MOST_COLUMNS // C))
         return cls(G, min(n // 4, _MOST_PRODUCTS))
@@ -241,7 +241,7 @@ def _pivoted_cholesky(K: Array, weights: Array, most: int) -> Array:
 
 
 def _accuracy(rise: float, tolerance: float) -> float:
-    """What is asked of a step that promises this, so that Newton converges quadratically."""
+    """The accuracy of a step that promises this with which Newton converges quadratically."""
     length = math.sqrt(max(0.0, rise))
     return max(min(0.1, length) * length, 0.1 * tolerance)
 

@@ -198,7 +198,7 @@ class SoftmaxPosterior:
 
     @functools.cached_property
     def _loss(self) -> float:
-        """By what factor large covariances make the round-off of variances larger."""
+        """The factor by which large covariances make the round-off of variances larger."""
         pivots = np.diagonal(self.L_classes, axis1=1, axis2=2)
         return max(1.0, _ROUND_OFF * self.targets.n_rows * float(np.max(pivots)) ** 2)
 

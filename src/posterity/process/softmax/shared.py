@@ -125,7 +125,7 @@ class SharedSoftmaxPosterior:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What stays from sweep to sweep."""
+    """The covariances and rows that stay from sweep to sweep."""
 
     K: Array  # (N, N), offset included
     memory: Array  # (N, N), of a factor

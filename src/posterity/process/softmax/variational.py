@@ -94,7 +94,7 @@ class NearestState:
         return replace(state, n_iter=self.n_iter + 1, change=change)
 
     def add_lower_bound(self) -> NearestState:
-        """With the lower bound of the log evidence that this normal gives."""
+        """Return the state with the lower bound of the log evidence that this normal gives."""
         t = self.latents.targets
         log_p, _, _, _ = self.latents.likelihood.expected_value_and_slope(
             t.y, t.shift + self.f, self.S
