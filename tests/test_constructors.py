@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
+import posterity
 from posterity import RidgeRegression
 from posterity.constructors import declare_parameters, field
 
@@ -65,3 +66,85 @@ def test_dask_tells_two_fits_apart_and_does_not_rebuild_them():
     (answer,) = dask.compute({"model": up, "sum": dask.delayed(sum)([1, 2])})
     assert answer["model"] is up
     assert answer["sum"] == 3
+
+
+@declare_parameters
+class Documented(BaseEstimator):
+    """A base.
+
+    Parameters
+    ----------
+    width : float, default=1.0
+        How wide.
+    low, high : float
+        The ends.
+
+    Attributes
+    ----------
+    fitted_ : float
+        Of the base.
+    """
+
+    width: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
+
+
+@declare_parameters
+class Extended(Documented):
+    """More of it.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Of its own.
+    width : float, default=3.0
+        Wider.
+
+    Examples
+    --------
+    >>> 1 + 1
+    2
+    """
+
+    degree: int = 2
+    width: float = 3.0
+
+
+def test_documentation_of_bases_is_inherited_once():
+    assert inspect.getdoc(Extended) == inspect.cleandoc("""
+        More of it.
+
+        Parameters
+        ----------
+        degree : int, default=2
+            Of its own.
+        width : float, default=3.0
+            Wider.
+        low, high : float
+            The ends.
+
+        Attributes
+        ----------
+        fitted_ : float
+            Of the base.
+
+        Examples
+        --------
+        >>> 1 + 1
+        2
+    """)
+
+
+def test_every_parameter_of_every_estimator_is_documented_once():
+    models = [getattr(posterity, name) for name in posterity.__all__]
+    missing = {}
+    for model in models:
+        if not (inspect.isclass(model) and issubclass(model, BaseEstimator)):
+            continue
+        section = (inspect.getdoc(model) or "").partition("Parameters\n---")[2].partition("\n\n")[0]
+        heads = [line.partition(" : ")[0] for line in section.splitlines() if line[:1].strip("- ")]
+        named = [name for head in heads for name in head.split(", ")]
+        if sorted(named) != sorted(inspect.signature(model).parameters):
+            missing[model.__name__] = set(inspect.signature(model).parameters) ^ set(named)
+    assert not missing
