@@ -143,7 +143,8 @@ class LikelihoodRegressor(LatentModel, ExposedRegressor):
         return range(1)
 
     def _latent(self, X: ArrayLike) -> LatentMarginals:
-        return self.posterior_.latent(self._queries(X))
+        columns = self._queries(X)
+        return self.posterior_.latent(columns)
 
 
 @declare_parameters
