@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from posterity import RandomTreeClassifier, RidgeRegression
-from posterity.constructors import complete_docstring, declare_parameters, field
+import posterity
+from posterity import RidgeRegression
+from posterity.constructors import declare_parameters, field
 
 
 @declare_parameters
@@ -67,15 +68,16 @@ def test_dask_tells_two_fits_apart_and_does_not_rebuild_them():
     assert answer["sum"] == 3
 
 
-class Described:
+@declare_parameters
+class Documented(BaseEstimator):
     """A base.
 
     Parameters
     ----------
-    width, degree : float
-        Of the base.
-    scale : float
-        Not taken.
+    width : float, default=1.0
+        How wide.
+    low, high : float
+        The ends.
 
     Attributes
     ----------
@@ -83,44 +85,66 @@ class Described:
         Of the base.
     """
 
+    width: float = 1.0
+    low: float = 0.0
+    high: float = 1.0
 
-def test_docstrings_are_completed_in_place_and_by_each_base_once():
-    class Middle(Described):
-        width: float = 1.0
-        degree: float = 1.0
 
-    class Own(Middle):
-        """Its own.
+@declare_parameters
+class Extended(Documented):
+    """More of it.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Of its own.
+    width : float, default=3.0
+        Wider.
+
+    Examples
+    --------
+    >>> 1 + 1
+    2
+    """
+
+    degree: int = 2
+    width: float = 3.0
+
+
+def test_documentation_of_bases_is_inherited_once():
+    assert inspect.getdoc(Extended) == inspect.cleandoc("""
+        More of it.
 
         Parameters
         ----------
-        degree : int
-            Its own.
-        number : int
-            Its own.
+        degree : int, default=2
+            Of its own.
+        width : float, default=3.0
+            Wider.
+        low, high : float
+            The ends.
+
+        Attributes
+        ----------
+        fitted_ : float
+            Of the base.
 
         Examples
         --------
-        >>> 1
-        """
-
-    for cls in (Middle, Own):
-        cls._parameter_fields = {"width": None, "degree": None, "number": None}
-        complete_docstring(cls)
-    lines = [line for line in inspect.getdoc(Own).splitlines() if line and set(line) != {"-"}]
-    assert lines[1:6] == [
-        "Parameters",
-        "degree : int",
-        "    Its own.",
-        "number : int",
-        "    Its own.",
-    ]
-    assert lines[6:9] == ["Attributes", "fitted_ : float", "    Of the base."]
-    assert lines[9:] == ["Examples", ">>> 1"]
+        >>> 1 + 1
+        2
+    """)
 
 
-def test_the_trees_describe_all_their_parameters():
-    described = inspect.getdoc(RandomTreeClassifier)
-    for name in inspect.signature(RandomTreeClassifier).parameters:
-        assert f"\n{name} : " in described
-    assert "n_estimators : " not in described
+def test_every_parameter_of_every_estimator_is_documented_once():
+    models = [getattr(posterity, name) for name in posterity.__all__]
+    missing = {}
+    for model in models:
+        if not (inspect.isclass(model) and issubclass(model, BaseEstimator)):
+            continue
+        section = (inspect.getdoc(model) or "").partition("Parameters\n---")[2].partition("\n\n")[0]
+        heads = [line.partition(" : ")[0] for line in section.splitlines() if line[:1].strip("- ")]
+        named = [name for head in heads for name in head.split(", ")]
+        if sorted(named) != sorted(inspect.signature(model).parameters):
+            missing[model.__name__] = set(inspect.signature(model).parameters) ^ set(named)
+    assert not missing

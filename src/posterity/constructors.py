@@ -9,7 +9,7 @@ import textwrap
 from dataclasses import field
 from typing import Any, TypeVar, dataclass_transform
 
-__all__ = ["complete_docstring", "declare_parameters", "field"]
+__all__ = ["declare_parameters", "field"]
 
 Class = TypeVar("Class", bound=type)
 
@@ -58,45 +58,20 @@ def declare_parameters(cls: Class) -> Class:
     for mark in _MARKS:
         if mark in vars(cls):
             delattr(cls, mark)
-    complete_docstring(cls)
+    _complete_docstring(cls)
     return cls
 
 
-def complete_docstring(cls: type) -> None:
+def _complete_docstring(cls: Any) -> None:
     """Add the parameters and attributes that bases describe to the docstring of an estimator.
 
     An entry of the class itself replaces theirs, in the same place; an entry that they do not have
     follows the one before it. Inherited entries of parameters that the constructor does not take
     are left out.
-
-    Examples
-    --------
-    >>> class Smoother:
-    ...     '''A base.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     width : float
-    ...         The width.
-    ...     tol : float
-    ...         When to stop.
-    ...     '''
-    >>> class LocalSmoother(Smoother):
-    ...     '''Means of neighbours.'''
-    ...     width: float = 1.0
-    >>> complete_docstring(LocalSmoother)
-    >>> print(inspect.getdoc(LocalSmoother))
-    Means of neighbours.
-    <BLANKLINE>
-    Parameters
-    ----------
-    width : float
-        The width.
     """
     if cls.__doc__ is None:
         return
-    cls._described = cls.__doc__  # type: ignore[attr-defined]  # without entries of bases
-    taken = {*getattr(cls, "_parameter_fields", ()), *inspect.get_annotations(cls)}
+    cls._described = cls.__doc__  # without entries of bases
     summary, sections = _split_docstring(cls)
     shared: dict[str, str] = {}
     for title in ("Parameters", "Attributes"):
@@ -104,7 +79,11 @@ def complete_docstring(cls: type) -> None:
         for base in reversed(cls.__mro__):
             _override_entries(entries, _list_entries(base, title))
         if title == "Parameters":
-            entries = [entry for entry in entries if entry in own or _find_names(entry) <= taken]
+            entries = [
+                entry
+                for entry in entries
+                if entry in own or _find_names(entry) <= set(cls._parameter_fields)
+            ]
         if entries:
             shared[title] = "\n".join(entries)
     others = {title: body for title, body in sections.items() if title not in shared}

@@ -63,7 +63,6 @@ class WeightClassifier(WeightedModel, Classifier):
     """
 
     averaging = "exact"  # of classifiers without this parameter
-
     intercept_: Array = field(init=False)
     posterior_: LatentPosterior | None = field(init=False)
 

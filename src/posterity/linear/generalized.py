@@ -8,7 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
-from posterity import designs, distributions, likelihoods, models, page_forms, validation
+from posterity import distributions, likelihoods, models, page_forms, validation
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import can_average
 from posterity.inference.posterior import LatentMarginals, WeightedPosterior
@@ -77,26 +77,13 @@ class LikelihoodRegressor(LatentModel, ExposedRegressor):
             Exposure of each count, such as hours, people or square metres; positive. What is
             learned is the rate of events in a unit of it. Only with a likelihood of counts.
         """
-        source = models.find_streamed_source(X, y, sample_weight)
-        if source is not None:
-            models.refuse_exposure(exposure)
-            streamed = models.StreamedRows.from_source(self, source)
-            return self._conclude(streamed.design, streamed.y, streamed.weights)
-        rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
-        validation.check_powers(rows, X)
-        weights = validation.check_repetitions(sample_weight, len(rows))
         likelihood = self._likelihood()
-        weights = self._weigh_copies(rows, targets, weights)
-        columns = self._learn_columns(rows, targets, weights, likelihood)
+        design, targets, weights = self._read_rows(X, y, sample_weight, exposure, likelihood)
         exposed = models.attach_exposure(likelihood, targets, exposure)
-        return self._conclude(designs.Dense(columns), exposed, weights)
-
-    def _conclude(self, design: designs.Design, y: Any, weights: Any) -> Self:
-        likelihood = self._likelihood()
-        likelihood.check(count_targets(y, weights)[0])
+        likelihood.check(count_targets(exposed, weights)[0])
         learned = self._learn(
             design,
-            y,
+            exposed,
             weights,
             likelihood,
             nearest=self._wants_nearest(likelihood),
@@ -156,7 +143,8 @@ class LikelihoodRegressor(LatentModel, ExposedRegressor):
         return range(1)
 
     def _latent(self, X: ArrayLike) -> LatentMarginals:
-        return self.posterior_.latent(self._queries(X))
+        columns = self._queries(X)
+        return self.posterior_.latent(columns)
 
 
 @declare_parameters

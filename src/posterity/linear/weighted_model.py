@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import designs, distributions, likelihoods, linalg, models, priors
+from posterity import designs, distributions, likelihoods, linalg, models, priors, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.inference.averaging import check_hyperparameters
@@ -33,6 +33,27 @@ class WeightedModel(FeatureModel, abc.ABC):
     fit_intercept: bool = True
 
     coef_: Array = field(init=False)
+
+    def _read_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        exposure: Any,
+        likelihood: likelihoods.Likelihood,
+    ) -> tuple[designs.Design, Any, Any]:
+        """Return columns, targets and weights of rows in memory, in blocks or on workers."""
+        source = models.find_streamed_source(X, y, sample_weight)
+        if source is not None:
+            models.refuse_exposure(exposure)
+            streamed = models.StreamedRows.from_source(self, source)
+            return streamed.design, streamed.y, streamed.weights
+        rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
+        validation.check_powers(rows, X)
+        weights = validation.check_repetitions(sample_weight, len(rows))
+        weights = self._weigh_copies(rows, targets, weights)
+        columns = self._learn_columns(rows, targets, weights, likelihood)
+        return designs.Dense(columns), targets, weights
 
     def weight_distribution(
         self, weights: Sequence[int | str] | None = None, *, output: Any = None, prior: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from posterity import (
     designs,
@@ -26,7 +26,6 @@ from posterity.linear.predictions import PosteriorModel
 from posterity.linear.statistics_model import FeatureRows, LinearModel, StreamedLinearModel
 from posterity.models import MOST_PAIR_COLUMNS, Member, ModelCard
 from posterity.models.regressor import DISTRIBUTION, ExposedRegressor
-from posterity.page_forms import Form
 from posterity.sparse import (
     ColumnEngine,
     LatentOutputs,
@@ -34,11 +33,12 @@ from posterity.sparse import (
     SparseProblem,
     sparse_noise,
 )
+from posterity.sparse.chosen_columns import ChosenColumns
 from posterity.sparse.sparse_noise import EqualVarianceRows, SparseNoise
 
 
 @declare_parameters
-class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegressor):
+class SparseLinearRegression(ChosenColumns, PosteriorModel, StreamedLinearModel, ExposedRegressor):
     """Linear regression that keeps the few columns that raise the evidence.
 
     Each weight has a normal prior of its own precision, and the precisions are those of the largest
@@ -54,8 +54,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         Variance of the noise. None: learned by the evidence.
     fit_intercept : bool, default=True
         Add an intercept, with a unit-information prior about the mean of the targets.
-    max_iter : int, default=1000
-        Looks at all columns at most.
     likelihood : Likelihood, optional
         How targets scatter about the linear function: a value of :mod:`posterity.likelihoods`, such
         as ``Poisson()`` for counts or ``StudentT()`` for outliers, with one output. Its parameters
@@ -73,8 +71,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
 
     Attributes
     ----------
-    relevance_ : array of int, of shape (m,)
-        Which columns are kept, in increasing order.
     coef_ : array of shape (M,) or (K, M)
         Posterior mean of the weights, in the units of the data; zero for columns that are out.
     intercept_ : float or array of shape (K,)
@@ -90,10 +86,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         Log marginal likelihood of all targets given the precisions, constants included.
     posterior_ : PosteriorMixture, WeightPosterior or SparsePosterior
         Of the weights that are kept, as prediction uses it; the last with a likelihood.
-    n_iter_ : int
-        Looks at all columns.
-    stop_reason_ : str
-        Why the search ended.
 
     Notes
     -----
@@ -117,11 +109,8 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
     (array([ 3, 80]), array([ 1., -2.]))
     """
 
-    degrees_of_freedom: float = 0.0
     noise_variance: float | None = None
-    max_iter: int = 1000
     likelihood: Any = None
-    inference: str = "auto"
 
     card = ModelCard(
         likelihood="normal, or any of one latent value",
@@ -147,7 +136,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         ),
     )
 
-    relevance_: NDArray[np.intp] = field(init=False)
     likelihood_: Any = field(default=None, init=False)
     posterior_: ConjugatePosterior | SparsePosterior = field(init=False)  # type: ignore[assignment]
 
@@ -180,19 +168,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             models.require_counts(None, exposure)
             return super().fit(X, y, sample_weight, noise_variance)
         validation.check_count(self.max_iter, "max_iter")
-        source = models.find_streamed_source(X, y, sample_weight)
-        if source is not None:
-            models.refuse_exposure(exposure)
-            streamed = models.StreamedRows.from_source(self, source)
-            design, targets, weights = streamed.design, streamed.y, streamed.weights
-        else:
-            rows, targets = validation.check_X_y(self, X, y, min_rows=2, multi_output=False)
-            validation.check_powers(rows, X)
-            weights = validation.check_repetitions(sample_weight, len(rows))
-            weights = self._weigh_copies(rows, targets, weights)
-            self._fit_features(rows, weights)
-            self._move_units(rows, targets, weights, likelihoods.Normal())
-            design = designs.Dense(self._transform_features(rows))
+        design, targets, weights = self._read_rows(
+            X, y, sample_weight, exposure, likelihoods.Normal()
+        )
         known = None if noise_variance is None else np.asarray(noise_variance)
         observed = count_targets(targets, weights)[0]
         likelihood = sparse_noise.check_likelihood(self, observed, known)
@@ -220,18 +198,11 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         self, likelihood: likelihoods.Likelihood, design: designs.Design, y: Any, weights: Any
     ) -> Self:
         """Choose columns under a likelihood, and set what the posterior of those kept tells."""
-        M = design.n_columns
-        prior = priors.Sparse(self.degrees_of_freedom, among=M)
-        problem = SparseProblem(prior, self.fit_intercept, max_iter=self.max_iter)
         outputs = LatentOutputs.from_likelihood(y, weights, likelihood, offset=self.fit_intercept)
         nearest = sparse_noise.wants_nearest(self, likelihood)
-        engine = ColumnEngine.from_design(design, outputs, problem)
-        chosen, found = engine.choose_columns(nearest=nearest)
-        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
+        found = self._choose_columns(design, outputs, nearest=nearest)
         self._single_output, self._known_noise, self._statistics = True, False, None
-        self.relevance_, self.precision_ = chosen.places, found.precision
-        self._n_columns, self.log_evidence_ = M, found.log_evidence
-        self.posterior_, self.noise_variance_ = found.without_rows(), None
+        self.noise_variance_ = None
         self.likelihood_ = found.fit.problem.targets.likelihood
         self._publish(*found.original_units())
         return self
@@ -288,13 +259,6 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
             )
         return super().predict_cov(X)
 
-    def _page_columns(self) -> Form:
-        places = [int(place) for place in self.relevance_]
-        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
-
-    def _page_coef(self) -> Array:
-        return super()._page_coef()[:, self.relevance_]
-
     predict_cov.__doc__ = PosteriorModel.predict_cov.__doc__
 
     def _predict_mean(self, X: ArrayLike) -> Array:
@@ -344,20 +308,9 @@ class SparseLinearRegression(PosteriorModel, StreamedLinearModel, ExposedRegress
         super()._adopt(posterior, statistics)
         del self.prior_variance_  # each weight has its own
 
-    def _queries(self, X: ArrayLike) -> Array:
-        """The columns that are kept, at the rows of X."""
-        return super()._queries(X)[:, self.relevance_]
-
     def _predict_mean_from_features(self, Z: Array) -> Array:
         return Z @ self.coef_[..., self.relevance_].T + self.intercept_
 
-    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Weights of columns that are out are zero, and for sure."""
-        return A[:, self.relevance_], b
-
     def _split(self, coef: Array, intercept: Array) -> tuple[Array, Array]:
         """With the weights of the columns that are out, which are zero."""
-        *leading, _, K = coef.shape
-        every = np.zeros((*leading, self._n_columns, K))
-        every[..., self.relevance_, :] = coef
-        return every, intercept
+        return self._insert_zeros(coef), intercept

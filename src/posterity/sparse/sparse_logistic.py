@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from posterity import designs, priors, sparse, validation
-from posterity.arrays import Array
+from posterity import designs, validation
 from posterity.constructors import declare_parameters, field
-from posterity.inference.posterior import LatentMarginals
 from posterity.inference.weights import RowTargets
 from posterity.linear.classifiers import StreamedClassifier
 from posterity.models import Member, ModelCard, classes
-from posterity.page_forms import Form
-from posterity.sparse import (
-    ColumnEngine,
-    LatentOutputs,
-    SparsePosterior,
-    SparseProblem,
-)
+from posterity.sparse import LatentOutputs, SparsePosterior
+from posterity.sparse.chosen_columns import ChosenColumns
 
 
 @declare_parameters
-class SparseLogisticRegression(StreamedClassifier):
+class SparseLogisticRegression(ChosenColumns, StreamedClassifier):
     """Logistic regression that keeps the columns which raise the evidence, and drops the others.
 
     Each column has a prior precision of its own, and the evidence is maximised over all of them:
@@ -36,9 +26,6 @@ class SparseLogisticRegression(StreamedClassifier):
 
     Parameters
     ----------
-    degrees_of_freedom : float, default=0.0
-        Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
-        is the limit that prefers no size of a weight.
     columns : {"shared", "per_class"}, default="shared"
         For more than two classes. A shared column has one precision and a weight in every class, so
         that it serves all of them or none. With "per_class" each class chooses its own, which tells
@@ -48,8 +35,6 @@ class SparseLogisticRegression(StreamedClassifier):
     averaging : {"exact", "approximate", "none"}, default="exact"
         How probabilities are averaged over the posterior, as in
         :class:`BayesianLogisticRegression`.
-    max_iter : int, default=1000
-        Passes over the columns.
     inference : {"auto", "laplace"}, default="auto"
         The columns are chosen by Laplace's evidence. End with Laplace's approximation, or with the
         normal nearest to the posterior of their weights, as in
@@ -57,10 +42,6 @@ class SparseLogisticRegression(StreamedClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (C,)
-        The classes, sorted.
-    relevance_ : array of shape (m,)
-        The columns that are kept, in increasing order.
     coef_ : array of shape (1, M) or (C, M)
         Posterior mean of the weights in the units of the features, zero for columns that are not
         kept: of the second class of two, or of each of several.
@@ -74,8 +55,6 @@ class SparseLogisticRegression(StreamedClassifier):
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior
         The posterior of the kept columns, as prediction uses it.
-    n_iter_, stop_reason_
-        Of the search for the columns.
 
     Examples
     --------
@@ -91,11 +70,8 @@ class SparseLogisticRegression(StreamedClassifier):
     array([ 1.9, -2.2])
     """
 
-    degrees_of_freedom: float = 0.0
     columns: str = "shared"
     averaging: str = "exact"
-    max_iter: int = 1000
-    inference: str = "auto"
 
     card = ModelCard(
         likelihood="Bernoulli, categorical",
@@ -107,50 +83,21 @@ class SparseLogisticRegression(StreamedClassifier):
         candidates=(Member("sparse", 30, "N D m, m columns kept", usual_rows=1e5, on_dask=True),),
     )
 
-    relevance_: NDArray[np.intp] = field(init=False)
     posterior_: SparsePosterior = field(init=False)  # type: ignore[assignment]
 
     def _conclude(self, design: designs.Design, codes: Any, weights: Any) -> None:
         validation.check_count(self.max_iter, "max_iter")
         nearest = classes.wants_nearest(self.inference, self.averaging)
         per_class = validation.check_choice(self.columns, "columns", classes.SHARING) == "per_class"
-        n_own = len(self.classes_) if per_class and len(self.classes_) > 2 else 1
-        problem = SparseProblem(
-            priors.Sparse(self.degrees_of_freedom, among=n_own * design.n_columns),
-            self.fit_intercept,
-            max_iter=self.max_iter,
-            own_columns=per_class,
-        )
         targets = RowTargets.from_observations(
             codes, weights, self._likelihood(), offset=self.fit_intercept
         )
-        engine = ColumnEngine.from_design(design, LatentOutputs(targets), problem)
-        chosen, found = engine.choose_columns(nearest=nearest)
-        self.n_iter_, self.stop_reason_ = sparse.report_choice(chosen, "column", self.max_iter)
-        self.relevance_ = chosen.places
-        self._keep(found.without_rows(), design.n_columns)
-
-    def _keep(self, found: SparsePosterior, n_columns: int) -> None:
-        """Set what the posterior of the kept columns tells."""
-        self.posterior_, self.precision_ = found, found.precision
-        self.log_evidence_ = found.log_evidence
-        own, intercept = found.original_units()
-        coef = np.zeros((n_columns, own.shape[1]))
-        coef[self.relevance_] = own
-        self._publish(coef, intercept)
-
-    def _to_design_weights(self, A: Array, b: Array) -> tuple[Array, Array]:
-        """Weights of columns that are out are zero, and for sure."""
-        return A[:, self.relevance_], b
-
-    def _latent(self, Z: Array) -> LatentMarginals:
-        """Only the columns that are kept are looked at."""
-        posterior: SparsePosterior = self.posterior_
-        return posterior.latent(Z[:, self.relevance_])
-
-    def _page_columns(self) -> Form:
-        places = [int(place) for place in self.relevance_]
-        return {"kind": "chosen", "of": super()._page_columns(), "places": places}
-
-    def _page_coef(self) -> Array:
-        return super()._page_coef()[:, self.relevance_]
+        found = self._choose_columns(
+            design,
+            LatentOutputs(targets),
+            nearest=nearest,
+            own_columns=per_class,
+            n_sets=len(self.classes_) if per_class and len(self.classes_) > 2 else 1,
+        )
+        coef, intercept = found.original_units()
+        self._publish(self._insert_zeros(coef), intercept)

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 
 from posterity import designs, distributions, models, validation
 from posterity.arrays import Array
-from posterity.constructors import declare_parameters
+from posterity.constructors import declare_parameters, field
 from posterity.models import Member, ModelCard
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
@@ -103,7 +103,7 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
         ),
     )
 
-    calibration_: calibration.ClassCalibration
+    calibration_: calibration.ClassCalibration = field(init=False)
 
     def check_consistency(self) -> None:
         """Raise ValueError where trees are not such that rows as they are taken can go down."""

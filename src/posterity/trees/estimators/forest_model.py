@@ -240,7 +240,7 @@ class ForestClassifier(ForestModel, Classifier):
         where all trees did. None when the rows stayed on Dask workers.
     """
 
-    forest_: forests.ClassForest
+    forest_: forests.ClassForest = field(init=False)
 
     @models.answer_lazily(CLASS_DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.AveragedCategorical:
@@ -308,7 +308,7 @@ class ForestRegressor(ForestModel, Regressor):
 
     _least_rows: ClassVar[int] = 2  # one does not tell how far others lie from it
 
-    forest_: forests.NormalForest
+    forest_: forests.NormalForest = field(init=False)
 
     @models.answer_lazily(DISTRIBUTION)
     def predict_dist(self, X: Any) -> distributions.Mixture:
