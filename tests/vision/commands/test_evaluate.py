@@ -26,7 +26,8 @@ def world(tmp_path_factory):
         vision.write_image(place / f"images/{k}.png", data.images[k])
         vision.write_label_map(place / f"labels/{k}.png", labels)
     names = dict(enumerate(("support", "vertical", "sky")))
-    layout = vision.SurfaceLayout(n_estimators=6, random_state=0)
+    kinds = [("felzenszwalb", 50), ("slic", 40)]
+    layout = vision.SurfaceLayout(kinds, n_estimators=6, max_size=64, random_state=0)
     segmenter = vision.TextonSegmenter(
         12, n_colors=6, n_gradients=0, n_estimators=6, cv=2, smooth=False, random_state=0
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import typer
 
-from posterity import files
+from posterity import displays, files
 from posterity.cli import outputs
 
 if TYPE_CHECKING:
@@ -172,6 +172,15 @@ def format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     writer.writerow(columns)
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+@contextlib.contextmanager
+def start_figure(width: float, height: float) -> Iterator[Figure]:
+    """Yield a figure in the style of the library, without pyplot, which would keep it."""
+    with displays.style():
+        from matplotlib.figure import Figure
+
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
 def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:
