@@ -80,11 +80,7 @@ def filter_texture(planes: Planes, every: int = 1) -> Responses:
     array([19.5,  0. , 19.8,  0. ], dtype=float32)
     """
     light = np.ascontiguousarray(planes[..., 0])
-    found = [
-        _blur(np.ascontiguousarray(planes[..., c]), width)
-        for width in _COLOR_WIDTHS
-        for c in range(3)
-    ]
+    found = [plane for width in _COLOR_WIDTHS for plane in _blur_planes(planes, width)]
     for width in _LAPLACIAN_WIDTHS:
         down, right = (_blur(light, width, order) for order in ((2, 0), (0, 2)))
         found.append((down + right) * np.float32(width**2))
@@ -95,7 +91,7 @@ def filter_texture(planes: Planes, every: int = 1) -> Responses:
 
 def filter_color(planes: Planes, every: int = 1) -> Responses:
     """L*, a* and b* of slightly blurred images, (H / every, W / every, 3)."""
-    blurred = [_blur(np.ascontiguousarray(planes[..., c]), _BLUR_OF_COLOR) for c in range(3)]
+    blurred = _blur_planes(planes, _BLUR_OF_COLOR)
     return np.stack([plane[::every, ::every] for plane in blurred], axis=-1)
 
 
@@ -151,6 +147,10 @@ def _sum_by_direction(strength: NDArray[Any], angle: NDArray[Any]) -> NDArray[np
     sums[bins, y, x] = strength * (1.0 - share)
     sums[(bins + 1) % _N_DIRECTIONS, y, x] += strength * share
     return np.stack([_blur(plane, 0.5 * _CELL) for plane in sums])
+
+
+def _blur_planes(planes: Planes, width: float) -> list[Any]:
+    return [_blur(np.ascontiguousarray(planes[..., c]), width) for c in range(3)]
 
 
 def _blur(plane: NDArray[Any], width: float, order: tuple[int, int] = (0, 0)) -> Any:

@@ -202,9 +202,9 @@ def interpolate_map(values: Map, rows: Array, columns: Array) -> Map:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.vision import picture_grids
+    >>> from posterity.vision import resizing
     >>> values = np.array([[[0.0], [4.0]]], dtype=np.float32)
-    >>> picture_grids.interpolate_map(values, np.array([0.0]), np.array([-1.0, 0.25, 3.0])).ravel()
+    >>> resizing.interpolate_map(values, np.array([0.0]), np.array([-1.0, 0.25, 3.0])).ravel()
     array([0., 1., 4.], dtype=float32)
     """
     first, second, share = _find_neighbours(rows, values.shape[0])

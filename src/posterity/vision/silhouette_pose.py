@@ -182,8 +182,9 @@ class SilhouettePose(base.PoseEstimator):
         """
         return self._mix(X, video).find_modes(self._scale(video), self.growth_, self.target_shape_)
 
-    def _list_poses(self, X: Any, *, video: bool = False) -> PoseModes:  # type: ignore[override]
-        return self._mix(X, video).list_poses(self._scale(video), self.growth_, self.target_shape_)
+    def _list_poses(self, X: Any, **frames: Any) -> PoseModes:
+        mixture = self._mix(X, **frames)
+        return mixture.list_poses(self._scale(**frames), self.growth_, self.target_shape_)
 
     def check_consistency(self) -> None:
         """Check fitted attributes that were read from a file."""
@@ -196,10 +197,10 @@ class SilhouettePose(base.PoseEstimator):
         whole = int(np.prod(self.target_shape_))
         validation.require(whole == size[0], "target_shape_ differs from the poses.")
 
-    def _scale(self, video: bool) -> Array:
+    def _scale(self, video: bool = False) -> Array:
         return np.asarray(self.video_scale_ if video else self.scale_)
 
-    def _mix(self, X: Any, video: bool) -> PoseMixture:
+    def _mix(self, X: Any, video: bool = False) -> PoseMixture:
         check_is_fitted(self, "experts_")
         mixture = PoseMixture.from_features(self.experts_, self._describe(X))
         if not video:

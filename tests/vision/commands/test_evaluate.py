@@ -26,7 +26,8 @@ def world(tmp_path_factory):
         vision.write_image(place / f"images/{k}.png", data.images[k])
         vision.write_label_map(place / f"labels/{k}.png", labels)
     names = dict(enumerate(("support", "vertical", "sky")))
-    layout = vision.SurfaceLayout(n_estimators=6, random_state=0)
+    kinds = [("felzenszwalb", 50), ("slic", 40)]
+    layout = vision.SurfaceLayout(kinds, n_estimators=6, max_size=64, random_state=0)
     segmenter = vision.TextonSegmenter(
         12, n_colors=6, n_gradients=0, n_estimators=6, cv=2, smooth=False, random_state=0
     )
@@ -38,7 +39,8 @@ def world(tmp_path_factory):
     waves[is_row] = waves[is_row].transpose(0, 2, 1)
     pixels = (128 + 40 * waves + 40 * rng.normal(size=waves.shape)).clip(0, 255).astype(np.uint8)
     classes = np.where(is_row, "rows", "columns")
-    patches = vision.PatchClassifier((16, 16), features=vision.Gabor((4, 3)), random_state=0)
+    units = posterity.StagewiseClassifier(4, random_state=0)
+    patches = vision.PatchClassifier((16, 16), features=vision.Gabor((4, 3)), classifier=units)
     posterity.save(patches.fit(pixels[:16], classes[:16]), place / "patches.posterity")
     for k in range(16, 24):
         vision.write_image(place / f"patches/{classes[k]}/{k}.png", pixels[k])

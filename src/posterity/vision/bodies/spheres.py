@@ -189,7 +189,21 @@ def build_spheres(skeleton: Skeleton) -> Spheres:
     >>> len(body.radii), round(float(body.resize(1.6, 1.2).radii.max()), 3)
     (272, 0.118)
     """
-    return _SphereTable(skeleton).build()
+    metres = _STATURE / _measure_stature(skeleton)
+    places, radii, parts, anchors, offsets = zip(*_list_spheres(), strict=True)
+    weights = np.zeros((len(places), len(skeleton.names)))
+    for row, place in zip(weights, places, strict=True):
+        for name, weight in place.items():
+            row[skeleton.number_of(name)] += weight * metres
+    return Spheres(
+        weights,
+        np.array([skeleton.number_of(name) for name in anchors]),
+        np.array(offsets),
+        np.array(radii),
+        np.array(parts, dtype=np.uint8),
+        metres,
+        _STATURE,
+    )
 
 
 def _blend(first: Place, second: Place, share: float) -> Place:
@@ -256,83 +270,50 @@ def _list_joints() -> Iterator[Place]:
             yield {f"{joint}{places[kind]}": 1.0}
 
 
-class _SphereTable:
-    """Collects spheres as they are listed."""
+class _Sphere(NamedTuple):
+    """A sphere at a point, beside which it has an offset in the axes of a joint; metres."""
 
-    def __init__(self, skeleton: Skeleton) -> None:
-        self._skeleton = skeleton
-        self._metres = _STATURE / _measure_stature(skeleton)
-        self._weights: list[Array] = []
-        self._anchors: list[int] = []
-        self._offsets: list[tuple[float, float, float]] = []
-        self._radii: list[float] = []
-        self._parts: list[int] = []
+    place: Place
+    radius: float = 0.0
+    part: int = 0
+    anchor: str = "Hips"
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def build(self) -> Spheres:
-        for limb in _list_limbs():
-            self._add_limb(limb)
-        self._add_trunk()
-        self._add_head()
-        self._add({"Head": 1.0}, 0.0, 0, "Head", (0.0, 0.09, 0.0))
-        for place in _list_joints():
-            self._add(place, 0.0, 0)
-        return Spheres(
-            np.array(self._weights),
-            np.array(self._anchors),
-            np.array(self._offsets),
-            np.array(self._radii),
-            np.array(self._parts, dtype=np.uint8),
-            self._metres,
-            _STATURE,
-        )
 
-    def _add(
-        self,
-        place: Place,
-        radius: float,
-        part: int,
-        anchor: str = "Hips",
-        offset: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    ) -> None:
-        row = np.zeros(len(self._skeleton.names))
-        for name, weight in place.items():
-            row[self._skeleton.number_of(name)] += weight * self._metres
-        self._weights.append(row)
-        self._anchors.append(self._skeleton.number_of(anchor))
-        self._offsets.append(offset)
-        self._radii.append(radius)
-        self._parts.append(part)
-
-    def _add_limb(self, limb: _Limb) -> None:
+def _list_spheres() -> Iterator[_Sphere]:
+    """Spheres of the limbs, the trunk and the head, and then the joints."""
+    for limb in _list_limbs():
         knots = np.linspace(0.0, 1.0, len(limb.radii))
         for share in (np.arange(limb.n) + 0.5) / limb.n:
             radius = float(np.interp(share, knots, limb.radii))
-            part = limb.parts[int(share * len(limb.parts))]
-            self._add(_blend(limb.start, limb.end, share), radius, PARTS.index(part))
+            part = PARTS.index(limb.parts[int(share * len(limb.parts))])
+            yield _Sphere(_blend(limb.start, limb.end, share), radius, part)
+    yield from _list_trunk()
+    for left, up, forward, radius, level in _HEAD:
+        for side, sign in (("left", 1.0), ("right", -1.0)):
+            part = PARTS.index(f"{level} head {side}")
+            yield _Sphere({"Head": 1.0}, radius, part, "Head", (sign * left, up, forward))
+    yield _Sphere({"Head": 1.0}, anchor="Head", offset=(0.0, 0.09, 0.0))
+    yield from map(_Sphere, _list_joints())
 
-    def _add_trunk(self) -> None:
-        points: tuple[Place, ...] = (
-            {"LeftUpLeg": 0.5, "RightUpLeg": 0.5},
-            {"Spine": 1.0},
-            {"Spine1": 1.0},
-            {"LeftArm": 0.5, "RightArm": 0.5},
-        )
-        for height, half_width, radius, forward in _TRUNK:
-            k = min(int(np.searchsorted(_TRUNK_KNOTS, height, side="right")) - 1, 2)
-            share = (height - _TRUNK_KNOTS[k]) / (_TRUNK_KNOTS[k + 1] - _TRUNK_KNOTS[k])
-            place = _blend(points[k], points[k + 1], share)
-            anchor = next(name for top, name in _TRUNK_AXES if height < top)
-            level = "upper" if height > 0.5 else "lower"
-            for across in np.linspace(-1.0, 1.0, _COLUMNS):
-                part = PARTS.index(f"{level} torso {'left' if across > 0.0 else 'right'}")
-                left = float(across) * (half_width - radius)
-                self._add(place, radius, part, anchor, (left, 0.0, forward))
 
-    def _add_head(self) -> None:
-        for left, up, forward, radius, level in _HEAD:
-            for side, sign in (("left", 1.0), ("right", -1.0)):
-                part = PARTS.index(f"{level} head {side}")
-                self._add({"Head": 1.0}, radius, part, "Head", (sign * left, up, forward))
+def _list_trunk() -> Iterator[_Sphere]:
+    points: tuple[Place, ...] = (
+        {"LeftUpLeg": 0.5, "RightUpLeg": 0.5},
+        {"Spine": 1.0},
+        {"Spine1": 1.0},
+        {"LeftArm": 0.5, "RightArm": 0.5},
+    )
+    for height, half_width, radius, forward in _TRUNK:
+        k = min(int(np.searchsorted(_TRUNK_KNOTS, height, side="right")) - 1, 2)
+        share = (height - _TRUNK_KNOTS[k]) / (_TRUNK_KNOTS[k + 1] - _TRUNK_KNOTS[k])
+        place = _blend(points[k], points[k + 1], share)
+        anchor = next(name for top, name in _TRUNK_AXES if height < top)
+        level = "upper" if height > 0.5 else "lower"
+        for across in np.linspace(-1.0, 1.0, _COLUMNS):
+            part = PARTS.index(f"{level} torso {'left' if across > 0.0 else 'right'}")
+            left = float(across) * (half_width - radius)
+            yield _Sphere(place, radius, part, anchor, (left, 0.0, forward))
 
 
 def _measure_stature(skeleton: Skeleton) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from posterity import displays, files, vision
+from posterity import files, vision
 from posterity.vision import bodies, depth_images
 from posterity.vision.commands import results, sources
 from posterity.vision.commands.picture_requests import BodyPartsRequest
@@ -186,10 +186,7 @@ def draw_body_parts(
     skeleton = vision.displays.SkeletonDisplay.from_joints(
         joints, camera=camera, image=shade(depth)
     )
-    with _MATPLOTLIB, displays.style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(12.5, 4.6), layout="constrained")
+    with _MATPLOTLIB, results.start_figure(12.5, 4.6) as figure:
         first, second, third = figure.subplots(1, 3)
         labels.plot(first).set_title("Parts")
         labels.plot_entropy(second).set_title("Doubt")

@@ -209,9 +209,6 @@ def _write(request: EvaluateRequest, found: Evaluation) -> None:
         with files.replace_atomically(request.out) as file:
             file.write(results.format_csv(*found.sheet) if as_csv else answer)
     if request.draw is not None:
-        with displays.style():
-            from matplotlib.figure import Figure
-
-            figure = Figure(figsize=(9.0, 4.2), layout="constrained")
+        with results.start_figure(9.0, 4.2) as figure:
             found.draw(figure)
             results.save_figure(request.draw, figure)

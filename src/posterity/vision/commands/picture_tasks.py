@@ -254,11 +254,11 @@ def run_task(task: PictureTask, printer: OutputPrinter) -> None:
     task.prepare_model()
     tally = Tally()
     keeps_all = task.keeps_all or printer.machine
-    with results.open_writer(task.out, task.kind) as writer, outcome.collect_warnings() as warned:
+    with results.open_writer(task.out, task.kind) as write, outcome.collect_warnings() as warned:
         for result in progress.track(
             task.find_all(), description=task.description, unit=task.nouns[1], size=lambda _: 1
         ):
-            writer.write(result)
+            write(result)
             if task.out is None and (keeps_all or tally.n_rows < task.shown):
                 tally.first.append(result)
             _count(task, tally, result)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import typer
 
-from posterity import displays, vision
+from posterity import vision
 from posterity.arrays import Array
 from posterity.cli.output import OutputPrinter
 from posterity.vision import PoseModes, bodies, masks
@@ -151,10 +151,7 @@ def draw_modes(place: Path, mask: Mask, modes: PoseModes, frame: int) -> None:
     """
     probability, poses = (a[:_MOST] for a in modes.list_probable(frame, _LEAST_MODE))
     around = np.einsum("kjd,de->kjde", modes.standard_deviations[frame, :_MOST] ** 2, np.eye(3))
-    with displays.style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(2.7 * (len(poses) + 2), 3.6), layout="constrained")
+    with results.start_figure(2.7 * (len(poses) + 2), 3.6) as figure:
         axes = figure.subplots(1, len(poses) + 2)
         axes[0].imshow(~mask, cmap="gray", vmin=-0.6, vmax=1.0)
         axes[0].set(xticks=[], yticks=[], title="Silhouette")

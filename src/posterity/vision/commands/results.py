@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import typer
 
-from posterity import files
+from posterity import displays, files
 from posterity.cli import output
 
 if TYPE_CHECKING:
@@ -33,22 +33,12 @@ class Kind:
     pictures: str = "images"
 
 
-class Findings(Protocol):
-    """Things that were found in a picture, one dictionary for each."""
-
-    def __len__(self) -> int:
-        """Return how much was found."""
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Iterate over dictionaries of JSON types."""
-
-
 @dataclass(frozen=True, eq=False)
 class PictureResult:
     """Findings in a picture, or why it could not be read."""
 
     name: str
-    found: Findings | None
+    found: Iterable[dict[str, Any]] | None
     error: str = ""
     about: dict[str, Any] = field(default_factory=dict)  # further keys in JSON
 
@@ -90,64 +80,52 @@ class Evaluation:
     n_words: int = 1
 
 
-class ResultWriter(Protocol):
-    """Writes one result after the other."""
-
-    def write(self, result: PictureResult) -> None:
-        """Write one result."""
+Writer: TypeAlias = Callable[[PictureResult], None]
+"""Writes one result after the other."""
 
 
-class _CsvWriter:
-    """One row for each thing that is found."""
+def _start_csv(file: TextIO, kind: Kind) -> Writer:
+    """Write a row for each thing that is found."""
+    rows = csv.DictWriter(file, ("image", *kind.columns), lineterminator="\n")
+    rows.writeheader()
 
-    def __init__(self, file: TextIO, kind: Kind) -> None:
-        self._file = file
-        self._rows = csv.DictWriter(file, ("image", *kind.columns), lineterminator="\n")
-        self._rows.writeheader()
-
-    def write(self, result: PictureResult) -> None:
-        """Write what was found in a picture."""
+    def write(result: PictureResult) -> None:
         # Names of files may be bytes that are not text.
         name = result.name.encode("utf-8", "backslashreplace").decode()
         for one in result.list_found():
-            self._rows.writerow({"image": name, **one})
-        self._file.flush()  # a reader of standard output gets each frame at once
+            rows.writerow({"image": name, **one})
+        file.flush()  # a reader of standard output gets each frame at once
+
+    return write
 
 
-class _JsonWriter:
-    """A list of pictures, one per line, in an object."""
+def _start_json(file: TextIO, kind: Kind) -> Writer:
+    """Write a list of pictures, one per line: what was found in each, or its error."""
+    before = ""
 
-    def __init__(self, file: TextIO, kind: Kind) -> None:
-        self._file, self._kind, self._before = file, kind, ""
+    def write(result: PictureResult) -> None:
+        nonlocal before
+        file.write(f"{before}\n{json.dumps(result.as_record(kind))}")
+        before = ","
 
-    def write(self, result: PictureResult) -> None:
-        """Write a picture with what was found, or with its error."""
-        self._file.write(f"{self._before}\n{json.dumps(result.as_record(self._kind))}")
-        self._before = ","
-
-
-class _Discarder:
-    """Nothing is asked for."""
-
-    def write(self, result: PictureResult) -> None:
-        """Discard the result, since no output was asked for."""
+    return write
 
 
 @contextlib.contextmanager
-def open_writer(out: str | None, kind: Kind) -> Iterator[ResultWriter]:
-    """Yield a writer; a file appears when the block succeeds."""
+def open_writer(out: str | None, kind: Kind) -> Iterator[Writer]:
+    """Yield a function that writes results; a file appears when the block succeeds."""
     if out is None:
-        yield _Discarder()
+        yield lambda result: None
     elif out == STDOUT:
-        yield _CsvWriter(sys.stdout, kind)
+        yield _start_csv(sys.stdout, kind)
         sys.stdout.flush()
     else:
         with files.replace_atomically(out) as raw, _as_text(raw) as file:
             if find_format(out) == "csv":
-                yield _CsvWriter(file, kind)
+                yield _start_csv(file, kind)
             else:
                 file.write(f'{{"{kind.pictures}": [')
-                yield _JsonWriter(file, kind)
+                yield _start_json(file, kind)
                 file.write("\n]}\n")
 
 
@@ -194,6 +172,15 @@ def format_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     writer.writerow(columns)
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+@contextlib.contextmanager
+def start_figure(width: float, height: float) -> Iterator[Figure]:
+    """Yield a figure in the style of the library, without pyplot, which would keep it."""
+    with displays.style():
+        from matplotlib.figure import Figure
+
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
 def save_figure(path: str | Path, figure: Figure, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pictures in which a command looks for objects: files, folders, and sequences of frames."""
+"""What a command works with: its model, and pictures of files, folders and videos."""
 
 import functools
 import importlib.util

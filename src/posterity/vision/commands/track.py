@@ -13,6 +13,7 @@ from posterity import files, vision
 from posterity.arrays import Array
 from posterity.cli import outcome, output
 from posterity.cli.output import OutputPrinter
+from posterity.vision import images
 from posterity.vision.commands import picture_tasks, results, sources
 from posterity.vision.commands.picture_requests import TrackRequest
 from posterity.vision.commands.picture_tasks import PictureTask, Tally
@@ -154,20 +155,22 @@ def open_drawer(draw: str | None) -> Iterator[Drawer]:
         yield lambda name, image, found: None
         return
     is_animation = Path(draw).suffix.lower() == ".gif"
-    frames, before = _Animation(), None
+    frames: list[Any] = []
+    before = None
 
     def add(name: str, image: Any, found: vision.TrackedBox) -> None:
         nonlocal before
         before = before if image is None else image
         drawn = found.draw(before)
         if is_animation:
-            frames.add(drawn)
+            _keep_frame(frames, drawn)
         else:
             _write_frame(Path(draw) / name, drawn)
 
     yield add
-    if is_animation:
-        frames.write(draw)
+    if frames:
+        with files.replace_atomically(draw) as file:
+            frames[0].save(file, format="GIF", save_all=True, append_images=frames[1:], duration=40)
 
 
 def _write_frame(place: Path, drawn: Pixels) -> None:
@@ -177,30 +180,13 @@ def _write_frame(place: Path, drawn: Pixels) -> None:
     vision.write_image(place, drawn)
 
 
-class _Animation:
-    """Keeps frames of 256 colours, as many as memory should hold."""
-
-    def __init__(self) -> None:
-        self._frames: list[Any] = []
-        self._n_bytes = 0
-
-    def add(self, drawn: Pixels) -> None:
-        from PIL import Image
-
-        self._n_bytes += drawn.shape[0] * drawn.shape[1]
-        if self._n_bytes > _MOST_BYTES:
-            raise vision.ImageError(
-                f"The animation would have more than {_MOST_BYTES:,} pixels; draw to a folder."
-            )
-        self._frames.append(Image.fromarray(drawn).quantize(256))
-
-    def write(self, path: str) -> None:
-        if not self._frames:
-            return
-        with files.replace_atomically(path) as file:
-            self._frames[0].save(
-                file, format="GIF", save_all=True, append_images=self._frames[1:], duration=40
-            )
+def _keep_frame(frames: list[Any], drawn: Pixels) -> None:
+    """Keep a frame of 256 colours, if memory should hold as many."""
+    frames.append(images.import_pillow().fromarray(drawn).quantize(256))
+    if sum(frame.width * frame.height for frame in frames) > _MOST_BYTES:
+        raise vision.ImageError(
+            f"The animation would have more than {_MOST_BYTES:,} pixels; draw to a folder."
+        )
 
 
 def parse_box(text: str) -> tuple[float, float, float, float]:

@@ -78,11 +78,8 @@ def _infer_walk(request: WalkRequest, model: vision.WalkingModel) -> _Walk:
     folders = tuple(folder for folder, _ in listed)
     groups = np.unique(folders, return_inverse=True)[1]
     interval = request.interval or model.find_interval()
-    times = np.concatenate([np.arange(np.sum(groups == k)) for k in np.unique(groups)]) * interval
-    order = np.argsort(groups, kind="stable")
-    own = np.empty(len(groups))
-    own[order] = times
-    found = model.predict_modes(figures, groups=groups, times=own)
+    times = interval * np.array([np.sum(groups[:k] == groups[k]) for k in range(len(groups))])
+    found = model.predict_modes(figures, groups=groups, times=times)
     return _Walk(found.best(), interval, folders, found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from posterity import arrays, validation
+
+Scene = tuple[NDArray[np.uint8], NDArray[np.uint8]]
+"""An image, and the labels of its pixels."""
 
 _CLASSES = ("sky", "wall", "grass", "water", "soil")
 _WALL, _BELOW = 1, (2, 4)  # what is below the horizon: grass or soil
@@ -71,14 +75,25 @@ def landscapes(
     >>> data.images.shape, data.labels.shape
     ((3, 96, 128, 3), (3, 96, 128))
     """
+    return Landscapes(*_draw_scenes(_draw_landscape, n_images, shape, random_state))
+
+
+def _draw_scenes(
+    draw: Callable[[tuple[int, int], np.random.Generator], Scene],
+    n_images: int,
+    shape: tuple[int, int],
+    random_state: Any,
+) -> Scene:
+    """Images (N, H, W, 3) and labels (N, H, W) of scenes that are drawn one after the other."""
     rng = arrays.generator(random_state)
-    n = validation.check_count(n_images, "n_images")
-    images, labels = [], []
-    for _ in range(n):
-        classes = _place_classes(shape, rng)
-        images.append(_paint_classes(classes, rng))
-        labels.append(classes.astype(np.uint8))
-    return Landscapes(np.stack(images), np.stack(labels))
+    drawn = [draw(shape, rng) for _ in range(validation.check_count(n_images, "n_images"))]
+    images, labels = zip(*drawn, strict=True)
+    return np.stack(images), np.stack(labels)
+
+
+def _draw_landscape(shape: tuple[int, int], rng: np.random.Generator) -> Scene:
+    classes = _place_classes(shape, rng)
+    return _paint_classes(classes, rng), classes.astype(np.uint8)
 
 
 def _place_classes(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -184,15 +199,10 @@ def streets(
     >>> data.images.shape, data.labels.shape
     ((3, 120, 160, 3), (3, 120, 160))
     """
-    rng = arrays.generator(random_state)
-    n = validation.check_count(n_images, "n_images")
-    rendered = [_render(_draw_street(rng, shape), shape, rng) for _ in range(n)]
-    return Streets(
-        np.stack([image for image, _ in rendered]), np.stack([labels for _, labels in rendered])
-    )
+    return Streets(*_draw_scenes(_render, n_images, shape, random_state))
 
 
-def _draw_street(rng: np.random.Generator, shape: tuple[int, int]) -> _Street:
+def _draw_street(shape: tuple[int, int], rng: np.random.Generator) -> _Street:
     height, width = shape
     gray = rng.uniform(70.0, 150.0)
     ground = gray + rng.normal(0.0, 8.0, 3)
@@ -213,10 +223,9 @@ def _draw_street(rng: np.random.Generator, shape: tuple[int, int]) -> _Street:
     )
 
 
-def _render(
-    street: _Street, shape: tuple[int, int], rng: np.random.Generator
-) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Follow each pixel's ray to the nearest plane, and paint it there."""
+def _render(shape: tuple[int, int], rng: np.random.Generator) -> Scene:
+    """Follow each pixel's ray through a street to the nearest plane, and paint it there."""
+    street = _draw_street(shape, rng)
     y, x = np.mgrid[: shape[0], : shape[1]].astype(np.float64)
     up = (street.horizon - y - 0.5) / street.focal_length
     side = (x + 0.5 - street.vanishing) / street.focal_length

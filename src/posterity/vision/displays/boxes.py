@@ -83,8 +83,7 @@ class DetectionDisplay:
             Boxes with a lower probability are left out; boxes without one are kept.
         """
         shown = found.take(~(found.probability < min_probability))
-        known = np.empty((0, 4)) if objects is None else np.asarray(objects, dtype=np.float64)
-        return cls(to_pixels(image), shown.boxes, shown.probability, known.reshape(-1, 4))
+        return cls(to_pixels(image), shown.boxes, shown.probability, _read_objects(objects))
 
     @classmethod
     def from_estimator(
@@ -133,6 +132,10 @@ class DetectionDisplay:
                 left, top = box[0], box[1] - 1.5
                 axes.text(left, top, f"{p:.2f}", color=color, va="bottom", clip_on=True)
         return axes
+
+
+def _read_objects(objects: ArrayLike | None) -> Array:
+    return np.asarray([] if objects is None else objects, dtype=np.float64).reshape(-1, 4)
 
 
 def draw_image(axes: Axes, image: NDArray[np.uint8]) -> None:
@@ -204,8 +207,7 @@ class TrackDisplay:
         """
         if len(frames) != len(found):
             raise ValueError(f"There are {len(frames)} frames but {len(found)} boxes.")
-        known = np.empty((0, 4)) if objects is None else np.asarray(objects, dtype=np.float64)
-        return cls(frames, found, known, coverage)
+        return cls(frames, found, _read_objects(objects), coverage)
 
     def plot(self, chosen: Sequence[int] | None = None) -> Figure:
         """Draw some of the frames in a row, and the probability of all of them below.

@@ -254,7 +254,6 @@ def describe_segments(planes: ImagePlanes, labels: Labels) -> Array:
     off = own - average_neighbours(labels, own)
     image = planes.average_image()
     hue_entropy, texture_entropy = (np.sum(special.entr(p), axis=1) for p in (hues, textures))
-    hue_entropy, texture_entropy = (np.sum(special.entr(p), axis=1) for p in (hues, textures))
     return np.column_stack(
         [
             *(color, spread, hues, hue_entropy),

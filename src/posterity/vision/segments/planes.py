@@ -78,7 +78,7 @@ def find_lines(light: NDArray[np.float32]) -> Lines:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.vision.segments import lines
+    >>> from posterity.vision.segments import planes
     >>> wall = np.zeros((60, 80), dtype=np.float32)
     >>> wall[:, 40:] = 50.0
     >>> found = planes.find_lines(wall)

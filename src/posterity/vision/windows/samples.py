@@ -179,7 +179,6 @@ class BackgroundWindows:
     pixels: Pixels
     activation: Array
     pass_rate: float  # of all windows that were looked at
-    n_scenes: int  # that were looked through
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -233,7 +232,7 @@ class Background:
         order = rng.permutation(len(self.scenes))
         pixels: list[Pixels] = []
         activation: list[float] = []
-        counts, n_passed, n_scenes = 0, 0, 0
+        counts, n_passed = 0, 0
 
         def look(scene: int) -> tuple[list[Pixels], list[float], int, int]:
             own = np.random.default_rng(seeds[scene])
@@ -244,14 +243,13 @@ class Background:
                 for cut, values, looked, passed in pool.map(look, order[first : first + _AT_ONCE]):
                     pixels += cut
                     activation += values
-                    counts, n_passed, n_scenes = counts + looked, n_passed + passed, n_scenes + 1
+                    counts, n_passed = counts + looked, n_passed + passed
                 if len(pixels) >= n:
                     break
         return BackgroundWindows(
             np.array(pixels, dtype=np.uint8).reshape(-1, self.n_planes, *self.window),
             np.array(activation),
             n_passed / max(counts, 1),
-            n_scenes,
         )
 
     @property

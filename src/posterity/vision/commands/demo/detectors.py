@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from posterity import displays, persistence, vision
+from posterity.vision.commands import results
 from posterity.vision.commands.results import Demonstration
 from posterity.vision.integrals import Pixels
 
@@ -88,8 +89,7 @@ def _draw(
     boxes: NDArray[np.float64],
     patches: Pixels,
 ) -> Figure:
-    with displays.style():
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
+    with results.start_figure(11, 4.2) as figure:
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         seen = vision.displays.DetectionDisplay.from_estimator(detector, scene, objects=boxes)
         seen.plot(left).set_title("A new scene")
@@ -119,8 +119,7 @@ def show_walkers(folder: Path) -> Demonstration:
     alone = vision.displays.DetectionCurveDisplay.from_detections(
         [still.detect(pair[1]) for pair in pairs], boxes
     )
-    with displays.style():
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
+    with results.start_figure(11, 4.2) as figure:
         left, right = figure.subplots(1, 2, width_ratios=[3, 2])
         seen = vision.displays.DetectionDisplay.from_detections(
             found[0], pairs[0][1], objects=boxes[0]

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from posterity import displays, files, vision
 from posterity.arrays import Array
 from posterity.vision import bodies, images
+from posterity.vision.commands import results
 from posterity.vision.commands.body_parts import find_frame, shade
 from posterity.vision.commands.results import Demonstration, hide_axes
 
@@ -24,8 +25,7 @@ def show_bodies(folder: Path) -> Demonstration:
     share = np.mean(p.argmax(axis=3)[seen] == people.parts[seen])
     expected = p.max(axis=3)[seen].mean()
     _write_depth(folder / "depth.png", people.depth[0])
-    with displays.style():
-        figure = Figure(figsize=(11, 8.0), layout="constrained")
+    with results.start_figure(11, 8.0) as figure:
         axes = figure.subplots(_N_PEOPLE, 4).T
         for k, depth in enumerate(people.depth):
             labels = vision.displays.LabelMapDisplay.from_probabilities(p[k], bodies.PARTS)
@@ -98,8 +98,7 @@ def show_silhouettes(folder: Path) -> Demonstration:
 def _draw_figure(video: bodies.SilhouetteVideo, modes: vision.PoseModes, found: Array) -> Figure:
     """Draw silhouettes, poses of single frames, and poses of the video over the true ones."""
     colors = displays.COLORS
-    with displays.style():
-        figure = Figure(figsize=(11, 8), layout="constrained")
+    with results.start_figure(11, 8) as figure:
         axes = figure.subplots(3, len(_SHOWN))
         for column, frame in zip(axes.T, _SHOWN, strict=True):
             column[0].imshow(~video.masks[frame], cmap="gray")
@@ -141,8 +140,7 @@ def show_walk(folder: Path) -> Demonstration:
     low, high = found.interval(0.9)
     inside = np.mean((low <= poses) & (poses <= high))
     frames = np.linspace(0, len(poses) - 1, _N_SHOWN).astype(int)
-    with displays.style():
-        figure = Figure(figsize=(11, 6.4), layout="constrained")
+    with results.start_figure(11, 6.4) as figure:
         above, below = figure.subplots(2, _N_SHOWN)
         for k, frame in enumerate(frames):
             above[k].imshow(~masks[frame], cmap="gray")

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from posterity import displays, persistence, vision
+from posterity.vision.commands import results
 from posterity.vision.commands.results import Demonstration, hide_axes
 
 _SIZE = 32
@@ -65,8 +66,7 @@ def _draw_faces(
     """Draw some patches in the order of their probability, and the reliability of all."""
     chosen = np.argsort(-p)[np.linspace(0, len(p) - 1, _ROWS * _COLUMNS).astype(int)]
     rows = [np.hstack(list(patches[some])) for some in chosen.reshape(_ROWS, _COLUMNS)]
-    with displays.style():
-        figure = Figure(figsize=(11, 3.6), layout="constrained")
+    with results.start_figure(11, 3.6) as figure:
         left, right = figure.subplots(1, 2, width_ratios=(2.2, 1.0))
         left.imshow(np.vstack(rows), cmap="gray", vmin=0, vmax=255)
         for k, i in enumerate(chosen):
@@ -162,8 +162,7 @@ def _draw_labels(
     data: Any, p: Any, title: str, *, opacity: float = 0.6, max_entropy: float | None = None
 ) -> Figure:
     """Draw images, their labels and their entropy."""
-    with displays.style():
-        figure = Figure(figsize=(11, 6.6), layout="constrained")
+    with results.start_figure(11, 6.6) as figure:
         axes = figure.subplots(_N_SHOWN, 3)
         for k, row in enumerate(axes):
             image = data.images[_N_LEARNED + k]
