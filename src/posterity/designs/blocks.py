@@ -76,6 +76,21 @@ def merge_answers(merge: Callable[[T, T], T], answers: Iterable[T | None]) -> T 
     return None if first is None else functools.reduce(merge, present, first)
 
 
+def transform_inputs(
+    block: RowBlock, transforms: Sequence[Callable[[Array], Array]], where: str
+) -> Parts:
+    """Return the parts of a block with transformed inputs."""
+    X = block.X
+    for transform in transforms:
+        X = transform(X)
+    if len(X) != len(block):
+        raise ValueError(
+            f"{where} has {len(X)} rows but had {len(block)}; the transform must not change "
+            "the number of rows."
+        )
+    return X, block.y, block.sample_weight
+
+
 def join_blocks(found: Sequence[RowBlock]) -> RowBlock:
     """Return all rows of several blocks as one."""
     X, y, weight = (

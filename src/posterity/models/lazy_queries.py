@@ -31,6 +31,7 @@ from posterity import arrays, callers, distributions
 from posterity.arrays import Array
 from posterity.designs import dask_graph
 from posterity.distributions import dask_rows
+from posterity.models.training import ColumnMoments
 
 Shape: TypeAlias = Callable[[Any], tuple[int, ...]]  # of what a model says of one row
 
@@ -153,25 +154,15 @@ class MeanTerm:
 
 @dataclass(frozen=True)
 class SpreadTerm:
-    """How far targets are from their mean, and from what was predicted."""
+    """Spread of the targets, and sums of squared errors of what was predicted."""
 
     n_rows: int
-    weight: float
-    mean: Array  # (K,)
-    about_mean: Array  # (K,)  weighted sums of squares
+    targets: ColumnMoments
     errors: Array  # (K,)
 
     def __add__(self, other: SpreadTerm) -> SpreadTerm:
-        W = self.weight + other.weight
-        apart = other.mean - self.mean
-        return SpreadTerm(
-            self.n_rows + other.n_rows,
-            W,
-            self.mean + apart * (other.weight / W),
-            # Sums about two means are not those about the mean of both.  [NLA 1.9]
-            self.about_mean + other.about_mean + apart**2 * (self.weight * other.weight / W),
-            self.errors + other.errors,
-        )
+        n_rows, targets = self.n_rows + other.n_rows, self.targets.merge(other.targets)
+        return SpreadTerm(n_rows, targets, self.errors + other.errors)
 
     def value(self) -> float:
         """R^2, averaged over outputs; as scikit-learn has it where targets do not vary."""
@@ -180,8 +171,9 @@ class SpreadTerm:
                 "R^2 is not defined with less than two rows.", UndefinedMetricWarning
             )
             return float("nan")
-        some = self.about_mean > 0.0
-        share = self.errors / np.where(some, self.about_mean, 1.0)
+        about_mean = self.targets.weight * self.targets.variance
+        some = about_mean > 0.0
+        share = self.errors / np.where(some, about_mean, 1.0)
         return float(np.mean(1.0 - np.where(some, share, self.errors > 0.0)))
 
 
@@ -222,8 +214,7 @@ def _sum_log_densities(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
 def _sum_squares(model: Any, rows: Any, y: Any, w: Array) -> SpreadTerm:
     predicted = np.asarray(model.predict(rows))
     Y, P = (np.asarray(a, dtype=np.float64).reshape(len(w), -1) for a in (y, predicted))
-    mean = np.average(Y, axis=0, weights=w)
-    return SpreadTerm(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
+    return SpreadTerm(len(w), ColumnMoments.from_rows(Y, w), w @ (Y - P) ** 2)
 
 
 MARK = "__answers_of_partitions__"

@@ -80,14 +80,9 @@ class Training:
         cls, rows: Any, Y: Array, weights: Array, known: Array | None
     ) -> Training:
         """Without rows of weight zero. The rows are copied: they may change later."""
-        kept = np.flatnonzero(weights)
-        return cls(
-            kernels.rows.select_rows(rows, kept),
-            Y[kept],
-            weights[kept],
-            None if known is None else known[kept],
-            np.arange(len(kept)),
-            kept,
+        every, kept = np.arange(len(Y)), np.flatnonzero(weights)
+        return cls(rows, Y, weights, known, every, every)._select(
+            kept, weights=weights[kept], places=np.arange(len(kept)), numbers=kept
         )
 
     @classmethod
@@ -111,15 +106,8 @@ class Training:
         groups = RowGroups.of_equal(self.columns).by_appearance()
         if groups.n_groups == len(self.Y):
             return self
-        kept = groups.first
-        return replace(
-            self,
-            rows=self.rows[kept],
-            Y=self.Y[kept],
-            weights=groups.count(self.weights),
-            known_noise=None if self.known_noise is None else self.known_noise[kept],
-            places=groups.number,
-        )
+        counts = groups.count(self.weights)
+        return self._select(groups.first, weights=counts, places=groups.number)
 
     @property
     def columns(self) -> Array:
@@ -143,14 +131,8 @@ class Training:
                 "expectation propagation repeats rows, so that weights must be whole numbers."
             )
         again = np.repeat(np.arange(len(counts)), counts)
-        return Training(
-            kernels.rows.select_rows(self.rows, again),
-            self.Y[again],
-            np.ones(len(again)),
-            None if self.known_noise is None else self.known_noise[again],
-            (np.cumsum(counts) - counts)[self.places],
-            self.numbers,
-        )
+        places = (np.cumsum(counts) - counts)[self.places]
+        return self._select(again, weights=np.ones(len(again)), places=places)
 
     def require_single(self) -> None:
         """Refuse weights, which say how often there was noise."""
@@ -184,15 +166,8 @@ class Training:
 
     def merge_copies(self, groups: RowGroups) -> Training:
         """Rows that are one record made one, at the place of the first; repetitions do not add."""
-        kept = groups.first
-        return replace(
-            self,
-            rows=self.rows[kept],
-            Y=self.Y[kept],
-            weights=groups.count(self.weights) / groups.count(),
-            known_noise=None if self.known_noise is None else self.known_noise[kept],
-            places=groups.number[self.places],
-        )
+        weights = groups.count(self.weights) / groups.count()
+        return self._select(groups.first, weights=weights, places=groups.number[self.places])
 
     def count_copies_once(self) -> Training:
         """Rows that count once on average if they may be copies, near ones made one; warns.
@@ -238,14 +213,15 @@ class Training:
             return self
         drawn = np.sort(rng.choice(len(self.numbers), n, replace=False))
         kept = np.unique(self.places[drawn])
-        return Training(
-            kernels.rows.select_rows(self.rows, kept),
-            self.Y[kept],
-            self.weights[kept],
-            None if self.known_noise is None else self.known_noise[kept],
-            np.searchsorted(kept, self.places[drawn]),
-            self.numbers[drawn],
-        )
+        places = np.searchsorted(kept, self.places[drawn])
+        numbers = self.numbers[drawn]
+        return self._select(kept, weights=self.weights[kept], places=places, numbers=numbers)
+
+    def _select(self, kept: NDArray[np.intp], **changed: Any) -> Training:
+        """Return copies of some rows, with other weights, and places for those as given."""
+        rows = kernels.rows.select_rows(self.rows, kept)
+        known = None if self.known_noise is None else self.known_noise[kept]
+        return replace(self, rows=rows, Y=self.Y[kept], known_noise=known, **changed)
 
     def standardise_targets(self, centre: Array, scale: Array) -> HeldRows:
         """The rows as inference sees them, the targets less the centre and divided by the scale."""
