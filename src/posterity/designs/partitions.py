@@ -110,7 +110,7 @@ class Partitions(Rows):
 
     @property
     def recipe(self) -> BlockRecipe:
-        """What a worker does to a partition."""
+        """The conversion of a partition to a block, on a worker."""
         return BlockRecipe(self.form, self.encode, self.transforms)
 
     @cached_property

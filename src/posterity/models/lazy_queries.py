@@ -65,7 +65,7 @@ class ArrayAnswer:
     check: Callable[[PartitionQuestion], None] = lambda question: None
 
     def answer_lazily(self, question: PartitionQuestion) -> Any:
-        """A Dask array, or as many as there are answers."""
+        """Return a Dask array, or as many as there are answers."""
         self.check(question)
         shape, dtype = self.shape(question.model), self.dtype(question.model)
         count = self.count(question)
@@ -88,7 +88,7 @@ class DistributionAnswer:
     check: Callable[[PartitionQuestion], None] = lambda question: None
 
     def answer_lazily(self, question: PartitionQuestion) -> distributions.Partitioned:
-        """A distribution for each partition."""
+        """Return a distribution for each partition."""
         self.check(question)
         shape = self.shape(question.model)
         answers = question.ask_partitions(None)
@@ -103,7 +103,7 @@ class Refusal:
     reason: str = "answers of rows that are in memory together"
 
     def answer_lazily(self, question: PartitionQuestion) -> Any:
-        """An error that says what to do."""
+        """Raise an error that says what to do."""
         name = f"{type(question.model).__name__}.{question.method}"
         raise TypeError(
             f"{name} {self.reason}, but X is a Dask {type(question.X).__name__}: pass rows that "
@@ -118,7 +118,7 @@ Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
 
 
 def score_partitions(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-    """What ``model.score`` is of all rows together: R^2, accuracy, or mean log density."""
+    """Return ``model.score`` of all rows together: R^2, accuracy, or mean log density."""
     check_is_fitted(model)
     terms, cut = _choose_terms(model), dask_rows.DelayedPartitions.from_collection(X)
     none = (None,) * len(cut.pieces)
@@ -148,7 +148,7 @@ class MeanTerm:
         return MeanTerm(self.weight + other.weight, self.total + other.total)
 
     def value(self) -> float:
-        """Over all rows."""
+        """Return the mean over all rows."""
         return self.total / self.weight
 
 
@@ -165,7 +165,7 @@ class SpreadTerm:
         return SpreadTerm(n_rows, targets, self.errors + other.errors)
 
     def value(self) -> float:
-        """R^2, averaged over outputs; as scikit-learn has it where targets do not vary."""
+        """Return R^2, averaged over outputs; as in scikit-learn where targets do not vary."""
         if self.n_rows < 2:
             callers.warn_caller(
                 "R^2 is not defined with less than two rows.", UndefinedMetricWarning
@@ -185,7 +185,7 @@ def _choose_terms(model: Any) -> Callable[..., Terms]:
 
 @dataclass(frozen=True)
 class _ScoreWork:
-    """What a partition adds to a score; None where it has no rows that count."""
+    """Task: the terms that a partition adds to a score; None if none of its rows counts."""
 
     model: Any
     terms: Callable[..., Terms]

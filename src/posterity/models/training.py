@@ -18,7 +18,7 @@ from posterity.row_groups import RowGroups
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """What is known of columns without their rows.
+    """Weight, mean, variance and range of columns, which can be merged.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Training:
     def from_present_rows(
         cls, rows: Any, Y: Array, weights: Array, known: Array | None
     ) -> Training:
-        """Without rows of weight zero. The rows are copied: they may change later."""
+        """Leave out rows of weight zero. The rows are copied: they may change later."""
         every, kept = np.arange(len(Y)), np.flatnonzero(weights)
         return cls(rows, Y, weights, known, every, every)._select(
             kept, weights=weights[kept], places=np.arange(len(kept)), numbers=kept
@@ -87,7 +87,7 @@ class Training:
 
     @classmethod
     def from_classes(cls, rows: Any, codes: Array, weights: Array) -> Training:
-        """Without rows of weight zero; warns of copies, which count as often as a weight says.
+        """Leave out rows of weight zero; warn of copies, which count as often as a weight says.
 
         Equal classes of equal rows are expected, and no noise is learned that they could lower.
         """
@@ -96,7 +96,7 @@ class Training:
         return training
 
     def merge_equal_rows(self) -> Training:
-        """Rows that are equal in all but weight made one, in the order of their first.
+        """Make rows one that are equal in all but weight, in the order of their first.
 
         A weight is a repetition, so nothing else changes. But equal rows with next to no noise make
         a matrix singular to rounding, and a search would see where.
@@ -121,7 +121,7 @@ class Training:
         return bool(np.all(self.weights == np.floor(self.weights)))
 
     def repeat_rows(self) -> Training:
-        """Each row as often as it counts, which must be a whole number, in the place of one."""
+        """Repeat each row as often as it counts, which must be a whole number."""
         counts = self.weights.astype(np.intp)
         bad = np.flatnonzero(counts != self.weights)
         if bad.size:
@@ -140,7 +140,7 @@ class Training:
             raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
 
     def require_one_target_per_input(self) -> Training:
-        """Each input once, as a function has one value there; two targets at one are refused."""
+        """Return each input once, as a function has one value there; refuse two targets at one."""
         once = replace(merged := self.merge_equal_rows(), weights=np.ones(len(merged.Y)))
         if isinstance(once.rows, np.ndarray):
             groups = RowGroups.of_equal(once.rows)
@@ -165,12 +165,12 @@ class Training:
         return copies.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
 
     def merge_copies(self, groups: RowGroups) -> Training:
-        """Rows that are one record made one, at the place of the first; repetitions do not add."""
+        """Make rows one that are one record, at the place of the first; repetitions do not add."""
         weights = groups.count(self.weights) / groups.count()
         return self._select(groups.first, weights=weights, places=groups.number[self.places])
 
     def count_copies_once(self) -> Training:
-        """Rows that count once on average if they may be copies, near ones made one; warns.
+        """Let rows count once on average if they may be copies, and make near ones one; warn.
 
         Rows are those that ``merge_equal_rows`` leaves. For models that learn noise by how many
         observations there are; weights then say only which rows are more precise than others.
@@ -188,7 +188,7 @@ class Training:
         return training
 
     def append_rows(self, rows: Any, Y: Array) -> Training:
-        """With further rows, each counting once."""
+        """Append further rows, each counting once."""
         n, more = len(self.Y), len(Y)
         if Y.shape[1] != self.Y.shape[1]:
             raise ValueError(
@@ -208,7 +208,7 @@ class Training:
         return int(self.numbers[np.argmax(self.places == place)])
 
     def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
-        """At most n of the rows, drawn as they were given; all where there are no more."""
+        """Draw at most n of the rows as they were given; all if there are no more."""
         if len(self.numbers) <= n:
             return self
         drawn = np.sort(rng.choice(len(self.numbers), n, replace=False))
@@ -224,7 +224,7 @@ class Training:
         return replace(self, rows=rows, Y=self.Y[kept], known_noise=known, **changed)
 
     def standardise_targets(self, centre: Array, scale: Array) -> HeldRows:
-        """The rows as inference sees them, the targets less the centre and divided by the scale."""
+        """Return the rows as inference sees them: targets less the centre, divided by the scale."""
         Y = (self.Y - centre) / scale
         like = Y if isinstance(self.rows, list) else self.rows
         known = None if self.known_noise is None else self.known_noise / scale[0] ** 2
@@ -238,12 +238,12 @@ class Training:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are, each counted by its weight."""
+        """Number of rows, each counted by its weight."""
         return float(np.sum(self.weights))
 
     @property
     def importance(self) -> Array:
-        """What a row's share of a mean is proportional to."""
+        """Weights of the rows in a mean: their counts, divided by known noise variances."""
         return self.weights if self.known_noise is None else self.weights / self.known_noise
 
     @property

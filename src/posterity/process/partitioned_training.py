@@ -58,7 +58,7 @@ def _refusals(model: Any, source: Source, known_noise: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class PartitionedTraining:
-    """What a process asks of its rows, answered by workers who hold them.
+    """Training rows of a process, on the workers that hold them.
 
     Parameters
     ----------
@@ -86,18 +86,18 @@ class PartitionedTraining:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are, each counted by its weight."""
+        """Number of rows, each counted by its weight."""
         return self._target_count.moments.weight
 
     def standardise_targets(self, centre: Array, scale: Array) -> PartitionedRows:
-        """The rows as inference sees them, on the workers."""
+        """Return the rows as inference sees them, on the workers."""
         count = self._target_count
         no_rows = np.empty((0, len(centre)))
         repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
         return PartitionedRows(self.partitions, centre, scale, count.n_rows, repeats)
 
     def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
-        """At most n rows, drawn at random and brought here."""
+        """Return at most n rows, drawn at random, in memory."""
         block = self.partitions.sample(n, rng)
         X, Y, weights = select_present_rows(block)
         if not len(X):
@@ -120,7 +120,7 @@ Rows: TypeAlias = Training | PartitionedTraining
 
 @dataclass(frozen=True)
 class _TargetCount:
-    """What is known of targets and weights without their rows."""
+    """Moments of targets, and counts of weights, without their rows."""
 
     moments: ColumnMoments
     n_rows: int
@@ -182,11 +182,11 @@ class PartitionedRows(ObservedRows):
         return self.repeats.n_outputs
 
     def log_apart(self, noise_variance: float) -> tuple[float, float]:
-        """What repeated rows add to the log evidence, and its slope in log noise_variance."""
+        """Return the log evidence that repeated rows add, and its slope in log noise_variance."""
         return self.repeats.log_apart(noise_variance)
 
     def select_output(self, k: int) -> PartitionedRows:
-        """The same rows with one output of theirs."""
+        """Return the same rows with one of their outputs."""
         one = slice(k, k + 1)
         centre, scale = self.centre[one], self.scale[one]
         repeats = self.repeats.select_output(k)
@@ -197,7 +197,7 @@ class PartitionedRows(ObservedRows):
         return replace(self, repeats=self.repeats.without_repeats())
 
     def sum_terms(self, function: PartFunction, n_points: int) -> list[Any]:
-        """On the workers: block by block within a partition, and partitions in a tree."""
+        """Sum on the workers: block by block within a partition, and partitions in a tree."""
         terms = _Terms(function, n_points, self.centre, self.scale, self.column)
         return self.partitions.reduce(
             terms, designs.base.add_terms, description="Summing over rows"

@@ -55,10 +55,10 @@ def fit_chunks(
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedForest[F]:
-    """As :func:`posterity.trees.forests.out_of_bag_scores.fit_forest`; leaves may count all rows.
+    """Fit a forest to chunks as :func:`posterity.trees.forests.out_of_bag_scores.fit_forest` does.
 
-    What trees have not seen is judged on a sample of rows, each taken out of its own leaves; see
-    :func:`out_of_bag_scores.build_forest`.
+    Leaves may count all rows. What trees have not seen is judged on a sample of rows, each taken
+    out of its own leaves; see :func:`out_of_bag_scores.build_forest`.
     """
     w = np.ones(len(target)) if weights is None else weights
     few, overall = limit_samples(plan, sampling.count_rows(w)), kind.summarise(target, w)
@@ -171,7 +171,7 @@ def fit_partitions(
     planner: Planner,
     rng: np.random.Generator,
 ) -> FittedForest[F]:
-    """As :func:`fit_chunks`, by the workers of Dask.
+    """Fit a forest as :func:`fit_chunks` does, by the workers of Dask.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class _PartitionedRows(NamedTuple, Generic[L]):
 
 @dataclass(frozen=True, eq=False)
 class _LeafCounter(Generic[L]):
-    """What the rows of a block add to the leaves of each tree."""
+    """Task: the statistics that the rows of a block add to the leaves of each tree."""
 
     forest: Forest
     sizes: list[int]
