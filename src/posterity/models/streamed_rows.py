@@ -6,7 +6,6 @@ partitions stay on the workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -58,9 +57,7 @@ class StreamedRows:
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
-        model._fit_features(sample_rows(model, source), None)
-        mapped = source if model.features is None else source.map(model._transform_features)
-        return cls(designs.Streamed(mapped), y, weights)
+        return cls(_make_design(model, source), y, weights)
 
     @classmethod
     def from_partitions(
@@ -69,17 +66,18 @@ class StreamedRows:
         """Take partitions whose targets have these distinct values, with their counts."""
         learn_columns(model, partitions)
         refuse_learned(model)
-        model._fit_features(sample_rows(model, partitions), None)
-        mapped = partitions if model.features is None else partitions.map(_feature_transform(model))
         targets = TalliedTargets(check_targets, values, counts)
-        return cls(designs.Streamed(mapped), targets, partitions.weights)
+        return cls(_make_design(model, partitions), targets, partitions.weights)
 
 
-def _feature_transform(model: FeatureModel) -> Callable[[Array], Array]:
-    """Return the map from inputs to features, without the rest of the model."""
-    bare = clone(model)
+def _make_design(model: FeatureModel, source: Source) -> designs.Streamed:
+    """Return the features of rows, which the model learns from a sample."""
+    model._fit_features(sample_rows(model, source), None)
+    if model.features is None:
+        return designs.Streamed(source)
+    bare = clone(model)  # what travels to workers is without the rest of the model
     bare.features_ = model.features_
-    return bare._transform_features
+    return designs.Streamed(source.map(bare._transform_features))
 
 
 def learn_columns(model: BaseEstimator, source: Source) -> None:
