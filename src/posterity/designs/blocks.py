@@ -60,6 +60,11 @@ class RowBlock:
         """Inputs, targets and weights."""
         return self.X, self.y, self.sample_weight
 
+    @property
+    def span(self) -> slice:
+        """Numbers of the rows in the source."""
+        return slice(self.first_row, self.first_row + len(self))
+
     def make_weights(self) -> Array:
         """Return how often each row counts: once where no weights were given."""
         return np.ones(len(self)) if self.sample_weight is None else self.sample_weight

@@ -251,7 +251,7 @@ class Chunks(Rows):
         """Load rows by number, in increasing order; sources of arrays and files read no others."""
         found = []
         for block in self.read_rows(int(places[0]), int(places[-1]) + 1):
-            a, b = np.searchsorted(places, [block.first_row, block.first_row + len(block)])
+            a, b = np.searchsorted(places, [block.span.start, block.span.stop])
             found.append(block.select_rows(places[a:b] - block.first_row))
         return blocks.join_blocks(found)
 

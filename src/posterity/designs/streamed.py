@@ -240,9 +240,7 @@ class _BlockTerms:
     along: Sequence[base.Values]
 
     def __call__(self, block: RowBlock) -> list[Any]:
-        n = len(block)
-        rows = slice(block.first_row, block.first_row + n)
-        values = _select_values(block, rows, self.along)
+        n, values = len(block), _select_values(block, block.span, self.along)
         for own in values:
             _require_equal_counts(n if own is None else len(own), n)
         return [n, *Dense(block.X).sum_over_parts(self.function, *values)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -68,16 +68,11 @@ class PartitionedTraining:
         Whether equal rows of a sample are to be made one.
     """
 
+    known_noise: ClassVar[None] = None  # row by row
+    mean_known_noise: ClassVar[None] = None
+
     partitions: designs.Partitions
     merges: bool
-
-    @property
-    def known_noise(self) -> None:
-        """Noise is not known row by row."""
-
-    @property
-    def mean_known_noise(self) -> None:
-        """Noise is not known row by row."""
 
     @property
     def target_moments(self) -> ColumnMoments:

@@ -101,7 +101,7 @@ def _hold_drawn_rows(
     for child in copy.deepcopy(rng).spawn(plan.n_trees):  # trees will draw the same again
         is_drawn[plan.draw_rows(weights, child, groups).places] = True
     kept = [
-        family.prepare_rows(block.X[is_drawn[_block_slice(block)]])
+        family.prepare_rows(block.X[is_drawn[block.span]])
         for block in progress.track(chunks, total=chunks.n_rows, description="Reading rows")
     ]
     return np.concatenate(kept), (np.cumsum(is_drawn) - 1).astype(np.int32)
@@ -121,7 +121,7 @@ def _count_all_rows(
     parts: list[L] = []
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
-        span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
+        span, within = block.span, functools.partial(_count_block, count, block.first_row)
         new = out_of_bag_scores.count_in_leaves(forest, sizes, block.X, within, n_jobs)
         parts = out_of_bag_scores.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
@@ -150,10 +150,6 @@ def _take_chosen_rows(
     """The chosen rows."""
     seen = out_of_bag.unpack_columns(planted.seen, chosen)
     return out_of_bag_scores.OutOfBagRows(X, target[chosen], weights[chosen], seen)
-
-
-def _block_slice(block: RowBlock) -> slice:
-    return slice(block.first_row, block.first_row + len(block))
 
 
 def _scatter(values: Array | None, chosen: NDArray[np.int32], n_rows: int) -> Array:
