@@ -156,7 +156,7 @@ def test_columns_that_cannot_be_used_are_named_with_what_to_do(frame, tmp_path):
         Chunks.from_parquet(file, target="y")
     with pytest.raises(ValueError, match=r"column 'city' of one.parquet has type String"):
         Chunks.from_parquet(file, target="city", features=["a"])
-    with pytest.raises(ValueError, match=r"no column 'z' in one.parquet; its columns are a, b, c"):
+    with pytest.raises(ValueError, match=r"one.parquet has no column 'z'; its columns are a, b, c"):
         Chunks.from_parquet(file, target="z")
     with pytest.raises(ValueError, match="column 'y' is named twice"):
         Chunks.from_parquet(file, target="y", features=["a", "y"])
@@ -167,7 +167,7 @@ def test_columns_that_cannot_be_used_are_named_with_what_to_do(frame, tmp_path):
 
 def test_a_file_that_lacks_a_column_is_named(frame, folder):
     frame[40:43].drop("b").write_parquet(folder / "c.parquet")
-    with pytest.raises(ValueError, match=r"no column 'b' in c.parquet"):
+    with pytest.raises(ValueError, match=r"c.parquet has no column 'b'"):
         Chunks.from_parquet(folder, target="y")
 
 

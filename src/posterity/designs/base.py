@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -52,7 +52,7 @@ class Minimum:
 
 @dataclass(frozen=True)
 class RowValues:
-    """One value a row that is computed from a block where the block is.
+    """Values along the rows, one a row, that are computed from a block where the block is.
 
     Parameters
     ----------
@@ -223,16 +223,16 @@ class Dense(Design):
         than to compute.
         """
 
-        def compute_terms(rows: slice) -> Sequence[Any]:
-            return function(Dense(self.Z[rows]), *select_values(rows, along))
+        def compute_terms(rows: slice) -> list[Any]:
+            return list(function(Dense(self.Z[rows]), *select_values(rows, along)))
 
         slices = list(slice_rows(self, _PART_ELEMENTS, 2))
         workers = min(linalg.threads.available_threads(), len(slices))
         with linalg.limit_threads(0 if len(slices) > 1 else self.n_rows):
             if workers < 2:
-                return _add_all(map(compute_terms, slices))
+                return functools.reduce(add_terms, map(compute_terms, slices))
             with ThreadPoolExecutor(workers) as pool:
-                return _add_all(pool.map(compute_terms, slices))
+                return functools.reduce(add_terms, pool.map(compute_terms, slices))
 
     def rows(self, start: int, stop: int) -> Array:
         """Return a view of rows start, ..., stop - 1."""
@@ -289,12 +289,7 @@ def _require_in_memory(values: NDArray[Any] | RowValues) -> NDArray[Any]:
     return values
 
 
-def _add_all(terms: Iterable[Sequence[Any]]) -> list[Any]:
-    total: Sequence[Any] = functools.reduce(add_terms, terms)
-    return list(total)
-
-
-def add_terms(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+def add_terms(a: list[Any], b: list[Any]) -> list[Any]:
     """Add terms of two sets of rows without changing them, because tasks may run again."""
     return [x + y for x, y in zip(a, b, strict=True)]
 

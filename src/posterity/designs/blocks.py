@@ -60,6 +60,11 @@ class RowBlock:
         """Inputs, targets and weights."""
         return self.X, self.y, self.sample_weight
 
+    @property
+    def span(self) -> slice:
+        """Numbers of the rows in the source."""
+        return slice(self.first_row, self.first_row + len(self))
+
     def make_weights(self) -> Array:
         """Return how often each row counts: once where no weights were given."""
         return np.ones(len(self)) if self.sample_weight is None else self.sample_weight
@@ -74,6 +79,21 @@ def merge_answers(merge: Callable[[T, T], T], answers: Iterable[T | None]) -> T 
     present = (answer for answer in answers if answer is not None)
     first = next(present, None)
     return None if first is None else functools.reduce(merge, present, first)
+
+
+def transform_inputs(
+    block: RowBlock, transforms: Sequence[Callable[[Array], Array]], where: str
+) -> Parts:
+    """Return the parts of a block with transformed inputs."""
+    X = block.X
+    for transform in transforms:
+        X = transform(X)
+    if len(X) != len(block):
+        raise ValueError(
+            f"{where} has {len(X)} rows but had {len(block)}; the transform must not change "
+            "the number of rows."
+        )
+    return X, block.y, block.sample_weight
 
 
 def join_blocks(found: Sequence[RowBlock]) -> RowBlock:

@@ -61,7 +61,7 @@ class MatrixColumnSource:
 
 
 class KernelColumnSource:
-    """One column k(rows, c) for every centre c.  [P8 8.41]
+    """Columns k(rows, c) of a kernel, one for every centre c.  [P8 8.41]
 
     Parameters
     ----------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +45,8 @@ class Chunks(Rows):
     """
 
     source: sources.RowSource
+    source_form: RowForm  # before transforms
+    transforms: tuple[Callable[[Array], Array], ...] = ()
 
     @classmethod
     def from_arrays(
@@ -172,7 +175,8 @@ class Chunks(Rows):
         feature_names: tuple[str, ...] | None,
         target_names: tuple[str, ...] | None = None,
     ) -> Chunks:
-        return cls(RowForm.from_rows(source.read_head(), feature_names, target_names), source)
+        form = RowForm.from_rows(source.read_head(), feature_names, target_names)
+        return cls(form, source, form)
 
     @property
     def n_rows(self) -> int | None:
@@ -197,7 +201,17 @@ class Chunks(Rows):
 
     def read_rows(self, start: int, stop: int | None = None) -> Generator[RowBlock, None, None]:
         """Yield blocks of rows start, ..., stop - 1; arrays and Parquet files read only those."""
-        return sources.validate_rows(self.source, self.form, start, stop)
+        with closing(sources.validate_rows(self.source, self.source_form, start, stop)) as passing:
+            for block in passing:
+                if self.transforms:
+                    yield self.form.convert_block(self._transform_block(block), block.first_row)
+                else:
+                    yield block
+
+    def _transform_block(self, block: RowBlock) -> blocks.Parts:
+        where = f"the transformed block that begins at row {block.first_row}"
+        found = blocks.transform_inputs(block, self.transforms, where)
+        return blocks.convert_parts(*found, where)
 
     def map(
         self, transform: Callable[[Array], Array], *, feature_names: Sequence[str] | None = None
@@ -219,8 +233,10 @@ class Chunks(Rows):
         >>> [block.X.tolist() for block in chunks.map(lambda X: np.hstack([X, X**2]))]
         [[[1.0, 1.0], [2.0, 4.0]]]
         """
-        mapped = sources.TransformedRows(self.source, self.form, transform)
-        return self._from_source(mapped, _convert_names(feature_names), self.target_names)
+        mapped = replace(self, transforms=(*self.transforms, transform))
+        head = self.source_form.convert_block(self.source.read_head(), 0)
+        names = _convert_names(feature_names), self.target_names
+        return replace(mapped, form=RowForm.from_rows(mapped._transform_block(head), *names))
 
     def _merge_blocks(
         self,
@@ -235,7 +251,7 @@ class Chunks(Rows):
         """Load rows by number, in increasing order; sources of arrays and files read no others."""
         found = []
         for block in self.read_rows(int(places[0]), int(places[-1]) + 1):
-            a, b = np.searchsorted(places, [block.first_row, block.first_row + len(block)])
+            a, b = np.searchsorted(places, [block.span.start, block.span.stop])
             found.append(block.select_rows(places[a:b] - block.first_row))
         return blocks.join_blocks(found)
 

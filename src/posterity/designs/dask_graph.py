@@ -115,12 +115,13 @@ def _wait_with_bar(future: Any, description: str) -> None:
     with contextlib.suppress(Exception, asyncio.CancelledError):
         if _wait_for(future, _PATIENCE):
             return
-        with progress.make_bar(description) as draw, _draw_reports(future, _make_callback(draw)):
-            _wait_for(future, None)
+        with progress.make_bar(description) as draw:
 
+            def report(done: int, total: int) -> None:
+                draw(done, total, f"{done:,} of {total:,} tasks")
 
-def _make_callback(draw: Callable[[int, int | None, str], None]) -> Draw:
-    return lambda done, total: draw(done, total, f"{done:,} of {total:,} tasks")
+            with _draw_reports(future, report):
+                _wait_for(future, None)
 
 
 def _wait_for(future: Any, timeout: float | None) -> bool:

@@ -180,7 +180,7 @@ def _check_columns(columns: tuple[str, ...], schema: pl.Schema, file: Path) -> N
     for name in columns:
         if name not in schema:
             raise ValueError(
-                f"there is no column {name!r} in {file.name}; its columns are "
+                f"{file.name} has no column {name!r}; its columns are "
                 f"{textwrap.shorten(', '.join(schema), 200, placeholder=' ...')}."
             )
     for name in columns:

@@ -51,11 +51,9 @@ class BlockRecipe:
         X, y, sample_weight = parts
         if y is not None and self.encode is not None:
             y = self.encode(y)
-        block = self.form.convert_block((X, y, sample_weight), 0, piece=_name_partition(number))
-        Z = block.X
-        for transform in self.transforms:
-            Z = transform(Z)
-        return replace(block, X=Z, first_row=first_row)
+        where = _name_partition(number)
+        block = self.form.convert_block((X, y, sample_weight), 0, piece=where)
+        return RowBlock(*blocks.transform_inputs(block, self.transforms, where), first_row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +110,7 @@ class Partitions(Rows):
 
     @property
     def recipe(self) -> BlockRecipe:
-        """What a worker does to a partition."""
+        """The conversion of a partition to a block, on a worker."""
         return BlockRecipe(self.form, self.encode, self.transforms)
 
     @cached_property

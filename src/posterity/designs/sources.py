@@ -10,7 +10,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from posterity.arrays import Array
 from posterity.designs import blocks
 from posterity.designs.blocks import Parts, RowBlock, RowForm
 
@@ -103,46 +102,6 @@ class IterableRows:
             )
         opened, self._pending = self._pending, None
         return opened
-
-
-@dataclass(frozen=True, eq=False)
-class TransformedRows:
-    """The validated rows of another source with transformed inputs."""
-
-    source: RowSource
-    form: RowForm
-    transform: Callable[[Array], Array]
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows of the underlying source."""
-        return self.source.n_rows
-
-    @property
-    def rereadable(self) -> bool:
-        """Whether the underlying source can be read repeatedly."""
-        return self.source.rereadable
-
-    def read_head(self) -> Parts:
-        """Return the first row, transformed."""
-        return self._transform_block(self.form.convert_block(self.source.read_head(), 0))
-
-    def read_rows(self, start: int, stop: int | None) -> Generator[Parts, None, None]:
-        """Yield the transformed rows."""
-        with closing(validate_rows(self.source, self.form, start, stop)) as passing:
-            for block in passing:
-                yield self._transform_block(block)
-
-    def _transform_block(self, block: RowBlock) -> Parts:
-        """Return the parts of a block with transformed inputs."""
-        where = f"the transformed block that begins at row {block.first_row}"
-        X = self.transform(block.X)
-        if len(X) != len(block):
-            raise ValueError(
-                f"{where} has {len(X)} rows but had {len(block)}; the transform must not change "
-                "the number of rows."
-            )
-        return blocks.convert_parts(X, block.y, block.sample_weight, where)
 
 
 def validate_rows(

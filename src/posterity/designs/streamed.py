@@ -53,7 +53,7 @@ class Rows(abc.ABC):
 
     @property
     def weights(self) -> base.RowValues | None:
-        """How often each row counts, read from its block; None if there are no weights."""
+        """Weights of the rows, read from their blocks; None if no weights were given."""
         return base.RowValues(RowBlock.make_weights) if self.form.weighted else None
 
     @property
@@ -118,7 +118,7 @@ class Rows(abc.ABC):
         merge: Callable[[T, T], T],
         description: str,
     ) -> T | None:
-        """Return the merged answers of blocks; None if there are none."""
+        """Return the merged answers of blocks; None if no block has one."""
 
     @abc.abstractmethod
     def take_rows(self, places: NDArray[np.intp]) -> RowBlock:
@@ -240,9 +240,7 @@ class _BlockTerms:
     along: Sequence[base.Values]
 
     def __call__(self, block: RowBlock) -> list[Any]:
-        n = len(block)
-        rows = slice(block.first_row, block.first_row + n)
-        values = _select_values(block, rows, self.along)
+        n, values = len(block), _select_values(block, block.span, self.along)
         for own in values:
             _require_equal_counts(n if own is None else len(own), n)
         return [n, *Dense(block.X).sum_over_parts(self.function, *values)]

@@ -31,6 +31,7 @@ from posterity import arrays, callers, distributions
 from posterity.arrays import Array
 from posterity.designs import dask_graph
 from posterity.distributions import dask_rows
+from posterity.models.training import ColumnMoments
 
 Shape: TypeAlias = Callable[[Any], tuple[int, ...]]  # of what a model says of one row
 
@@ -64,7 +65,7 @@ class ArrayAnswer:
     check: Callable[[PartitionQuestion], None] = lambda question: None
 
     def answer_lazily(self, question: PartitionQuestion) -> Any:
-        """A Dask array, or as many as there are answers."""
+        """Return a Dask array, or as many as there are answers."""
         self.check(question)
         shape, dtype = self.shape(question.model), self.dtype(question.model)
         count = self.count(question)
@@ -87,7 +88,7 @@ class DistributionAnswer:
     check: Callable[[PartitionQuestion], None] = lambda question: None
 
     def answer_lazily(self, question: PartitionQuestion) -> distributions.Partitioned:
-        """A distribution for each partition."""
+        """Return a distribution for each partition."""
         self.check(question)
         shape = self.shape(question.model)
         answers = question.ask_partitions(None)
@@ -102,7 +103,7 @@ class Refusal:
     reason: str = "answers of rows that are in memory together"
 
     def answer_lazily(self, question: PartitionQuestion) -> Any:
-        """An error that says what to do."""
+        """Raise an error that says what to do."""
         name = f"{type(question.model).__name__}.{question.method}"
         raise TypeError(
             f"{name} {self.reason}, but X is a Dask {type(question.X).__name__}: pass rows that "
@@ -117,7 +118,7 @@ Terms: TypeAlias = Any  # what a score is made of: a Mean or a Spread
 
 
 def score_partitions(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-    """What ``model.score`` is of all rows together: R^2, accuracy, or mean log density."""
+    """Return ``model.score`` of all rows together: R^2, accuracy, or mean log density."""
     check_is_fitted(model)
     terms, cut = _choose_terms(model), dask_rows.DelayedPartitions.from_collection(X)
     none = (None,) * len(cut.pieces)
@@ -147,41 +148,32 @@ class MeanTerm:
         return MeanTerm(self.weight + other.weight, self.total + other.total)
 
     def value(self) -> float:
-        """Over all rows."""
+        """Return the mean over all rows."""
         return self.total / self.weight
 
 
 @dataclass(frozen=True)
 class SpreadTerm:
-    """How far targets are from their mean, and from what was predicted."""
+    """Spread of the targets, and sums of squared errors of what was predicted."""
 
     n_rows: int
-    weight: float
-    mean: Array  # (K,)
-    about_mean: Array  # (K,)  weighted sums of squares
+    targets: ColumnMoments
     errors: Array  # (K,)
 
     def __add__(self, other: SpreadTerm) -> SpreadTerm:
-        W = self.weight + other.weight
-        apart = other.mean - self.mean
-        return SpreadTerm(
-            self.n_rows + other.n_rows,
-            W,
-            self.mean + apart * (other.weight / W),
-            # Sums about two means are not those about the mean of both.  [NLA 1.9]
-            self.about_mean + other.about_mean + apart**2 * (self.weight * other.weight / W),
-            self.errors + other.errors,
-        )
+        n_rows, targets = self.n_rows + other.n_rows, self.targets.merge(other.targets)
+        return SpreadTerm(n_rows, targets, self.errors + other.errors)
 
     def value(self) -> float:
-        """R^2, averaged over outputs; as scikit-learn has it where targets do not vary."""
+        """Return R^2, averaged over outputs; as in scikit-learn where targets do not vary."""
         if self.n_rows < 2:
             callers.warn_caller(
                 "R^2 is not defined with less than two rows.", UndefinedMetricWarning
             )
             return float("nan")
-        some = self.about_mean > 0.0
-        share = self.errors / np.where(some, self.about_mean, 1.0)
+        about_mean = self.targets.weight * self.targets.variance
+        some = about_mean > 0.0
+        share = self.errors / np.where(some, about_mean, 1.0)
         return float(np.mean(1.0 - np.where(some, share, self.errors > 0.0)))
 
 
@@ -193,7 +185,7 @@ def _choose_terms(model: Any) -> Callable[..., Terms]:
 
 @dataclass(frozen=True)
 class _ScoreWork:
-    """What a partition adds to a score; None where it has no rows that count."""
+    """Task: the terms that a partition adds to a score; None if none of its rows counts."""
 
     model: Any
     terms: Callable[..., Terms]
@@ -222,8 +214,7 @@ def _sum_log_densities(model: Any, rows: Any, y: Any, w: Array) -> MeanTerm:
 def _sum_squares(model: Any, rows: Any, y: Any, w: Array) -> SpreadTerm:
     predicted = np.asarray(model.predict(rows))
     Y, P = (np.asarray(a, dtype=np.float64).reshape(len(w), -1) for a in (y, predicted))
-    mean = np.average(Y, axis=0, weights=w)
-    return SpreadTerm(len(w), float(w.sum()), mean, w @ (Y - mean) ** 2, w @ (Y - P) ** 2)
+    return SpreadTerm(len(w), ColumnMoments.from_rows(Y, w), w @ (Y - P) ** 2)
 
 
 MARK = "__answers_of_partitions__"

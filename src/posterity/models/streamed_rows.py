@@ -6,7 +6,6 @@ partitions stay on the workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,7 +26,7 @@ _SAMPLE_ROWS = 100_000  # features such as k-means centres are fitted on this ma
 
 
 def find_streamed_source(X: Any, y: Any, sample_weight: Any) -> Source | None:
-    """The rows, where they are not in memory all at once; None where they are."""
+    """Return the rows if they are not in memory all at once, and None if they are."""
     if isinstance(X, designs.Chunks | designs.Partitions):
         refuse_beside_chunks(y, sample_weight)
         return X
@@ -48,7 +47,7 @@ class StreamedRows:
 
     @classmethod
     def from_source(cls, model: FeatureModel, source: Source) -> StreamedRows:
-        """From rows that can be read more than once; the model learns its columns and features.
+        """Read the targets of rows; the model learns its columns and features.
 
         Targets and weights of chunks are read once and kept: a number or two a row. Those of
         partitions stay where they are, and must be of few distinct values, which are counted.
@@ -58,39 +57,38 @@ class StreamedRows:
         source.require_rereadable(type(model).__name__)
         refuse_learned(model)
         y, weights = read_targets(model, source)
-        model._fit_features(sample_rows(model, source), None)
-        mapped = source if model.features is None else source.map(model._transform_features)
-        return cls(designs.Streamed(mapped), y, weights)
+        return cls(_make_design(model, source), y, weights)
 
     @classmethod
     def from_partitions(
         cls, model: FeatureModel, partitions: designs.Partitions, values: Any, counts: Array
     ) -> StreamedRows:
-        """From partitions whose targets have these distinct values, counting so often each."""
+        """Take partitions whose targets have these distinct values, with their counts."""
         learn_columns(model, partitions)
         refuse_learned(model)
-        model._fit_features(sample_rows(model, partitions), None)
-        mapped = partitions if model.features is None else partitions.map(_feature_transform(model))
         targets = TalliedTargets(check_targets, values, counts)
-        return cls(designs.Streamed(mapped), targets, partitions.weights)
+        return cls(_make_design(model, partitions), targets, partitions.weights)
 
 
-def _feature_transform(model: FeatureModel) -> Callable[[Array], Array]:
-    """From inputs to features, without what else the model knows."""
-    bare = clone(model)
+def _make_design(model: FeatureModel, source: Source) -> designs.Streamed:
+    """Return the features of rows, which the model learns from a sample."""
+    model._fit_features(sample_rows(model, source), None)
+    if model.features is None:
+        return designs.Streamed(source)
+    bare = clone(model)  # what travels to workers is without the rest of the model
     bare.features_ = model.features_
-    return bare._transform_features
+    return designs.Streamed(source.map(bare._transform_features))
 
 
 def learn_columns(model: BaseEstimator, source: Source) -> None:
-    """Set how many columns there are and what they are called, without reading a row."""
+    """Set the number and names of columns without reading a row."""
     validation.check_X(model, np.zeros((1, source.n_features)), reset=True)
     if source.feature_names is not None:
         model.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
 
 
 def check_columns(model: BaseEstimator, source: Source) -> None:
-    """Rows that come later must have the columns of the first rows, in their order."""
+    """Raise unless later rows have the columns of the first rows, in their order."""
     kind = "chunks" if isinstance(source, designs.Chunks) else "partitions"
     names, fitted = source.feature_names, getattr(model, "feature_names_in_", None)
     if source.n_features != model.n_features_in_:
@@ -106,7 +104,7 @@ def check_columns(model: BaseEstimator, source: Source) -> None:
 
 
 def read_targets(model: BaseEstimator, chunks: designs.Chunks) -> tuple[Array, Array | None]:
-    """Targets (N,) and weights of all rows, a number or two each; the model learns its columns."""
+    """Return targets (N,) and weights of all rows; the model learns its columns."""
     targets, counts = [], []
     for block in progress.track(chunks, total=chunks.n_rows, description="Reading targets"):
         targets.append(check_targets(block))
@@ -135,7 +133,7 @@ def warn_of_copies_in_chunks(chunks: designs.Chunks, y: Array) -> None:
 
 
 def refuse_learned(model: FeatureModel) -> None:
-    """Units that move with the weights would be moved anew by every block."""
+    """Raise for learned features: each block would move their units again."""
     if isinstance(model.features, feature_spaces.LearnedFeatures):
         raise ValueError(
             "Features that are learned together with the weights need all rows in memory: fit "
@@ -144,20 +142,20 @@ def refuse_learned(model: FeatureModel) -> None:
 
 
 def refuse_beside_chunks(*given: Any) -> None:
-    """Chunks bring everything: what else is given would be ignored."""
+    """Raise if targets or weights are given beside chunks, which bring their own."""
     if any(value is not None for value in given):
         raise ValueError("Chunks bring their own targets and weights: pass nothing else.")
 
 
 def sample_rows(model: FeatureModel, source: Source) -> Array:
-    """Rows to fit features on; any will do where there is nothing to fit."""
+    """Return rows to fit features on; none if there are no features to fit."""
     if model.features is None:
         return np.empty((0, source.n_features))
     return source.sample(_SAMPLE_ROWS, np.random.default_rng(0)).X
 
 
 def check_targets(block: designs.RowBlock) -> Array:
-    """One target a row."""
+    """Return the targets of a block; raise unless there is one a row."""
     if block.y is None:
         raise ValueError("The rows hold no targets: give them a y, or name the target column.")
     if block.y.ndim != 1:

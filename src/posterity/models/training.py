@@ -18,7 +18,7 @@ from posterity.row_groups import RowGroups
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """What is known of columns without their rows.
+    """Weight, mean, variance and range of columns, which can be merged.
 
     Examples
     --------
@@ -79,15 +79,10 @@ class Training:
     def from_present_rows(
         cls, rows: Any, Y: Array, weights: Array, known: Array | None
     ) -> Training:
-        """Without rows of weight zero. The rows are copied: they may change later."""
-        kept = np.flatnonzero(weights)
-        return cls(
-            kernels.rows.select_rows(rows, kept),
-            Y[kept],
-            weights[kept],
-            None if known is None else known[kept],
-            np.arange(len(kept)),
-            kept,
+        """Leave out rows of weight zero. The rows are copied: they may change later."""
+        every, kept = np.arange(len(Y)), np.flatnonzero(weights)
+        return cls(rows, Y, weights, known, every, every)._select(
+            kept, weights=weights[kept], places=np.arange(len(kept)), numbers=kept
         )
 
     @classmethod
@@ -98,7 +93,7 @@ class Training:
         return cls.from_present_rows(rows, codes[:, None], once, None)
 
     def merge_equal_rows(self) -> Training:
-        """Rows that are equal in all but weight made one, in the order of their first.
+        """Make rows one that are equal in all but weight, in the order of their first.
 
         A weight is a repetition, so nothing else changes. But equal rows with next to no noise make
         a matrix singular to rounding, and a search would see where.
@@ -108,15 +103,8 @@ class Training:
         groups = RowGroups.of_equal(self.columns).by_appearance()
         if groups.n_groups == len(self.Y):
             return self
-        kept = groups.first
-        return replace(
-            self,
-            rows=self.rows[kept],
-            Y=self.Y[kept],
-            weights=groups.count(self.weights),
-            known_noise=None if self.known_noise is None else self.known_noise[kept],
-            places=groups.number,
-        )
+        counts = groups.count(self.weights)
+        return self._select(groups.first, weights=counts, places=groups.number)
 
     @property
     def columns(self) -> Array:
@@ -130,7 +118,7 @@ class Training:
         return bool(np.all(self.weights == np.floor(self.weights)))
 
     def repeat_rows(self) -> Training:
-        """Each row as often as it counts, which must be a whole number, in the place of one."""
+        """Repeat each row as often as it counts, which must be a whole number."""
         counts = self.weights.astype(np.intp)
         bad = np.flatnonzero(counts != self.weights)
         if bad.size:
@@ -140,14 +128,8 @@ class Training:
                 "expectation propagation repeats rows, so that weights must be whole numbers."
             )
         again = np.repeat(np.arange(len(counts)), counts)
-        return Training(
-            kernels.rows.select_rows(self.rows, again),
-            self.Y[again],
-            np.ones(len(again)),
-            None if self.known_noise is None else self.known_noise[again],
-            (np.cumsum(counts) - counts)[self.places],
-            self.numbers,
-        )
+        places = (np.cumsum(counts) - counts)[self.places]
+        return self._select(again, weights=np.ones(len(again)), places=places)
 
     def require_single(self) -> None:
         """Refuse weights, which say how often there was noise."""
@@ -155,7 +137,7 @@ class Training:
             raise ValueError("Rows with weights need noise; noise_variance=0.0 leaves them none.")
 
     def require_one_target_per_input(self) -> Training:
-        """Each input once, as a function has one value there; two targets at one are refused."""
+        """Return each input once, as a function has one value there; refuse two targets at one."""
         once = replace(merged := self.merge_equal_rows(), weights=np.ones(len(merged.Y)))
         if isinstance(once.rows, np.ndarray):
             groups = RowGroups.of_equal(once.rows)
@@ -180,19 +162,12 @@ class Training:
         return ties.Ties.of_repeats(inputs, self.Y, self.weights).are_expected(self.Y)
 
     def merge_copies(self, groups: RowGroups) -> Training:
-        """Rows that are one record made one, at the place of the first; repetitions do not add."""
-        kept = groups.first
-        return replace(
-            self,
-            rows=self.rows[kept],
-            Y=self.Y[kept],
-            weights=groups.count(self.weights) / groups.count(),
-            known_noise=None if self.known_noise is None else self.known_noise[kept],
-            places=groups.number[self.places],
-        )
+        """Make rows one that are one record, at the place of the first; repetitions do not add."""
+        weights = groups.count(self.weights) / groups.count()
+        return self._select(groups.first, weights=weights, places=groups.number[self.places])
 
     def count_copies_once(self) -> Training:
-        """Rows that count once on average if they may be copies, near ones made one; warns.
+        """Let rows count once on average if they may be copies, and make near ones one; warn.
 
         Rows are those that ``merge_equal_rows`` leaves. For models that learn noise by how many
         observations there are; weights then say only which rows are more precise than others.
@@ -209,7 +184,7 @@ class Training:
         return training
 
     def append_rows(self, rows: Any, Y: Array) -> Training:
-        """With further rows, each counting once."""
+        """Append further rows, each counting once."""
         n, more = len(self.Y), len(Y)
         if Y.shape[1] != self.Y.shape[1]:
             raise ValueError(
@@ -229,22 +204,23 @@ class Training:
         return int(self.numbers[np.argmax(self.places == place)])
 
     def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
-        """At most n of the rows, drawn as they were given; all where there are no more."""
+        """Draw at most n of the rows as they were given; all if there are no more."""
         if len(self.numbers) <= n:
             return self
         drawn = np.sort(rng.choice(len(self.numbers), n, replace=False))
         kept = np.unique(self.places[drawn])
-        return Training(
-            kernels.rows.select_rows(self.rows, kept),
-            self.Y[kept],
-            self.weights[kept],
-            None if self.known_noise is None else self.known_noise[kept],
-            np.searchsorted(kept, self.places[drawn]),
-            self.numbers[drawn],
-        )
+        places = np.searchsorted(kept, self.places[drawn])
+        numbers = self.numbers[drawn]
+        return self._select(kept, weights=self.weights[kept], places=places, numbers=numbers)
+
+    def _select(self, kept: NDArray[np.intp], **changed: Any) -> Training:
+        """Return copies of some rows, with other weights, and places for those as given."""
+        rows = kernels.rows.select_rows(self.rows, kept)
+        known = None if self.known_noise is None else self.known_noise[kept]
+        return replace(self, rows=rows, Y=self.Y[kept], known_noise=known, **changed)
 
     def standardise_targets(self, centre: Array, scale: Array) -> HeldRows:
-        """The rows as inference sees them, the targets less the centre and divided by the scale."""
+        """Return the rows as inference sees them: targets less the centre, divided by the scale."""
         Y = (self.Y - centre) / scale
         like = Y if isinstance(self.rows, list) else self.rows
         known = None if self.known_noise is None else self.known_noise / scale[0] ** 2
@@ -258,12 +234,12 @@ class Training:
 
     @property
     def total_weight(self) -> float:
-        """How many rows there are, each counted by its weight."""
+        """Number of rows, each counted by its weight."""
         return float(np.sum(self.weights))
 
     @property
     def importance(self) -> Array:
-        """What a row's share of a mean is proportional to."""
+        """Weights of the rows in a mean: their counts, divided by known noise variances."""
         return self.weights if self.known_noise is None else self.weights / self.known_noise
 
     @property

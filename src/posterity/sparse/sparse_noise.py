@@ -196,7 +196,7 @@ def check_likelihood(
 
 
 def wants_nearest(model: Any, likelihood: likelihoods.Likelihood) -> bool:
-    """Whether a fit ends with the normal nearest to the posterior, as of counts and output."""
+    """Whether a fit ends with the normal nearest to the posterior, as of counts and amounts."""
     return model.inference == "auto" and isinstance(likelihood, likelihoods.Averaged)
 
 

@@ -1,4 +1,4 @@
-"""The normal that is nearest to the posterior of weights, for classes, counts and output.
+"""The normal that is nearest to the posterior of weights, for classes, counts and amounts.
 
 Laplace's normal sits at the mode and has the curvature of the mode. Where classes hardly overlap
 the rows are sure there and hardly curve: the normal is far too wide, and what is averaged over it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -149,16 +149,11 @@ class PartitionedTraining:
         Whether equal rows of a sample are to be made one.
     """
 
+    known_noise: ClassVar[None] = None  # row by row
+    mean_known_noise: ClassVar[None] = None
+
     partitions: designs.Partitions
     merges: bool
-
-    @property
-    def known_noise(self) -> None:
-        """Noise is not known row by row."""
-
-    @property
-    def mean_known_noise(self) -> None:
-        """Noise is not known row by row."""
 
     @property
     def target_moments(self) -> ColumnMoments:
@@ -171,14 +166,14 @@ class PartitionedTraining:
         return self._target_count.moments.weight
 
     def standardise_targets(self, centre: Array, scale: Array) -> PartitionedRows:
-        """The rows as inference sees them, on the workers."""
+        """Return the rows as inference sees them, on the workers."""
         count = self._target_count
         no_rows = np.empty((0, len(centre)))
         repeats = Observations(no_rows, no_rows[:, 0], count.repeats, count.log_constant)
         return PartitionedRows(self.partitions, centre, scale, count.n_rows, repeats)
 
     def sample_rows(self, n: int, rng: np.random.Generator) -> Training:
-        """At most n rows, drawn at random and brought here."""
+        """Return at most n rows, drawn at random, in memory."""
         block = self.partitions.sample(n, rng)
         X, Y, weights = select_present_rows(block)
         if not len(X):

@@ -145,9 +145,7 @@ def code_streamed_rows(
     else:
         codes = np.empty((len(catalogue.tests), len(strata)), dtype=np.uint8)
         for block in source:
-            codes[:, block.first_row : block.first_row + len(block)] = _encode_block(
-                catalogue, block
-            )
+            codes[:, block.span] = _encode_block(catalogue, block)
     coded = _CodedRows.sort(catalogue, codes, np.arange(len(strata)), weights, keys, None)
     cv, groups = count_members(coded.n_different), coded.number_groups(None)
     if not is_class and cv != 1 and coded.has_copies(keys):

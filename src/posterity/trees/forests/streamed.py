@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from posterity import progress
 from posterity.arrays import Array
-from posterity.designs import Chunks, Partitions, RowBlock
+from posterity.designs import Chunks, Partitions
 from posterity.trees.families.family import Family
 from posterity.trees.forests import out_of_bag, sampling
 from posterity.trees.forests.forest import Forest, ForestPlan, GrownTrees, L, TargetKind, grow_trees
@@ -44,10 +44,10 @@ def fit_chunks(
     rng: np.random.Generator,
     groups: NDArray[np.int32] | None = None,
 ) -> FittedForest[F]:
-    """As :func:`posterity.trees.forests.out_of_bag.fit_forest`; leaves may count all rows.
+    """Fit a forest to chunks as :func:`posterity.trees.forests.out_of_bag.fit_forest` does.
 
-    What trees have not seen is judged on a sample of rows, each taken out of its own leaves; see
-    :func:`out_of_bag.build_forest`.
+    Leaves may count all rows. What trees have not seen is judged on a sample of rows, each taken
+    out of its own leaves; see :func:`out_of_bag.build_forest`.
     """
     w = np.ones(len(target)) if weights is None else weights
     few, overall = limit_samples(plan, sampling.count_rows(w)), kind.summarise(target, w)
@@ -90,7 +90,7 @@ def _hold_drawn_rows(
     for child in copy.deepcopy(rng).spawn(plan.n_trees):  # trees will draw the same again
         is_drawn[plan.draw_rows(weights, child, groups).places] = True
     kept = [
-        family.prepare_rows(block.X[is_drawn[_block_slice(block)]])
+        family.prepare_rows(block.X[is_drawn[block.span]])
         for block in progress.track(chunks, total=chunks.n_rows, description="Reading rows")
     ]
     return np.concatenate(kept), (np.cumsum(is_drawn) - 1).astype(np.int32)
@@ -110,7 +110,7 @@ def _count_all_rows(
     parts: list[L] = []
     kept = []
     for block in progress.track(chunks, total=chunks.n_rows, description="Counting rows"):
-        span, within = _block_slice(block), functools.partial(_count_block, count, block.first_row)
+        span, within = block.span, functools.partial(_count_block, count, block.first_row)
         new = out_of_bag.count_in_leaves(forest, sizes, block.X, within, n_jobs)
         parts = out_of_bag.add_counts(parts, new) if parts else new
         here = chosen[(chosen >= span.start) & (chosen < span.stop)]
@@ -139,10 +139,6 @@ def _take_chosen_rows(
     """The chosen rows."""
     seen = out_of_bag.unpack_columns(planted.seen, chosen)
     return out_of_bag.OutOfBagRows(X, target[chosen], weights[chosen], seen)
-
-
-def _block_slice(block: RowBlock) -> slice:
-    return slice(block.first_row, block.first_row + len(block))
 
 
 def _scatter(values: Array | None, chosen: NDArray[np.int32], n_rows: int) -> Array:
