@@ -25,6 +25,7 @@ from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.sparse import vector_prices
 from posterity.sparse.engines import Engine, Fitted, KernelEngine
+from posterity.sparse.many_classes import ClassNormals
 from posterity.sparse.problem import COST, Chosen
 
 MANY_ROWS = 5000
@@ -50,7 +51,7 @@ class LearnedVectors:
 
     kernel: kernels.Kernel
     chosen: Chosen
-    fit: LaplaceFit | None  # None: in normal noise
+    fit: LaplaceFit | ClassNormals | None  # None: in normal noise
     criterion: float
     bounds_reached: tuple[optimize.ReachedBound, ...] = ()
 

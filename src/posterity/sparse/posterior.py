@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.page_forms import Form
+from posterity.sparse.many_classes import ClassNormals, find_nearest
 from posterity.sparse.problem import Chosen
 
 
@@ -31,14 +31,14 @@ class SparsePosterior:
     scale: Array  # (m,)
     offset: bool
     fit: (
-        LaplaceFit | NearestNormal
+        LaplaceFit | NearestNormal | ClassNormals
     )  # of the standardised columns and, where there is an offset, ones
 
     @classmethod
     def from_fit(
         cls,
         chosen: Chosen,
-        fit: LaplaceFit,
+        fit: LaplaceFit | ClassNormals,
         order: NDArray[np.intp],
         *,
         offset: bool,
@@ -49,13 +49,17 @@ class SparsePosterior:
         With ``nearest``, for classes, the posterior is then the nearest normal.
         """
         columns = np.append(order, np.arange(len(order), len(order) + offset))
-        reordered = _reorder_columns(fit, columns)
+        if isinstance(fit, ClassNormals):  # whose nearest may be known already
+            found: Any = _reorder_classes(fit.nearest if nearest else fit, columns)
+        else:
+            found = _reorder_columns(fit, columns)
+            found = find_nearest(found) if nearest else found
         return cls(
             chosen.precision[order],
             chosen.center[order],
             chosen.scale[order],
             offset,
-            variational.find_nearest_normal(reordered) if nearest else reordered,
+            found,
         )
 
     def without_rows(self) -> SparsePosterior:
@@ -175,6 +179,18 @@ def _reorder_columns(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
     order = number[columns][used[columns]]
     weights = replace(fit.weights, W=fit.weights.W[columns])
     return LaplaceFit(problem, weights, _reorder_factor(fit.L, order), fit.log_likelihood)
+
+
+def _reorder_classes(fit: ClassNormals, columns: NDArray[np.intp]) -> ClassNormals:
+    """The same of many classes."""
+    p = fit.problem
+    own = np.asarray(p.prior.precision)[columns[: p.prior.n_weights]]
+    problem = replace(
+        p, design=designs.Selected(p.design, columns), prior=replace(p.prior, precision=own)
+    )
+    weights = replace(fit.weights, W=fit.weights.W[columns])
+    factors = np.stack([_reorder_factor(L, columns) for L in fit.factors])
+    return replace(fit, problem=problem, weights=weights, factors=factors)
 
 
 def _reorder_factor(L: Array, order: NDArray[np.intp]) -> Array:

@@ -19,6 +19,7 @@ from posterity.inference.conjugate.linear import WeightPosterior
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.linalg import eigen
+from posterity.sparse.many_classes import ClassNormals
 
 _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time
 
@@ -90,7 +91,7 @@ class QueryColumn:
         kernel: kernels.Kernel,
         rows: Any,
         A: Array,
-        fit: LaplaceFit | NearestNormal,
+        fit: LaplaceFit | NearestNormal | ClassNormals,
         *,
         centred: bool,
     ) -> QueryColumn:
@@ -102,7 +103,7 @@ class QueryColumn:
         rows : array of shape (N, D), or N objects
         A : array of shape (N, p)
             The design of the fit: its columns, then that of the offset if there is one.
-        fit : LaplaceFit or NearestNormal
+        fit : LaplaceFit, NearestNormal or ClassNormals
             Rows curve as they do at the mode, or on average over the normal.
         centred : bool
             Whether columns are measured about their weighted mean.

@@ -21,7 +21,7 @@ from posterity import (
 )
 from posterity.constructors import declare_parameters
 from posterity.inference.averaging import check_hyperparameters
-from posterity.inference.weights import RowTargets, TalliedTargets
+from posterity.inference.weights import LaplaceFit, RowTargets, TalliedTargets
 from posterity.linear.weight_classifier import SHARING, check_choice
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import (
@@ -66,7 +66,8 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         For more than two classes. A shared vector has one precision and a weight in every class, so
         that prediction is cheapest and a vector serves all classes or none. With "per_class" each
         class chooses its own, which shows what tells a class from the others and commonly keeps
-        more vectors in total.
+        more vectors in total. From eight classes on, weights of different classes that share
+        vectors are independent in the posterior, which costs far less.
     degrees_of_freedom : float, default=0.0
         Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
         is the limit that prefers no size of a weight.
@@ -201,6 +202,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         chosen, fit = found.learned.chosen, found.fit
         search = sparse.report_choice(chosen, "vector", self.max_iter)
         if nearest and len(self.classes_) == 2:
+            assert isinstance(fit, LaplaceFit)
             chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
         posterior = SparsePosterior.from_fit(
             chosen, fit, found.order, offset=self.fit_intercept, nearest=nearest
