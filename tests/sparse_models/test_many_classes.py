@@ -9,7 +9,7 @@ from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.problem import PosteriorObjective
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.many_classes import ClassNormals, find_nearest
+from posterity.sparse.class_normals import ClassNormals, find_nearest
 from posterity.sparse.problem import weight_problem
 
 N_CLASSES = 9

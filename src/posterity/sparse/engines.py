@@ -16,9 +16,10 @@ from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 from posterity.sparse import kernel_climb, vector_prices
+from posterity.sparse.class_normals import ClassNormals
 from posterity.sparse.kernel_climb import Evidence, KernelObjective
 from posterity.sparse.laplace import select_laplace
-from posterity.sparse.many_classes import FEWEST_CLASSES, ClassNormals, select_of_many_classes
+from posterity.sparse.many_classes import FEWEST_CLASSES, select_of_many_classes
 from posterity.sparse.normal import select_normal
 from posterity.sparse.normal_columns import NormalTargets
 from posterity.sparse.posterior import SparsePosterior

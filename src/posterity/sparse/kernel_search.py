@@ -24,8 +24,8 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.sparse import vector_prices
+from posterity.sparse.class_normals import ClassNormals
 from posterity.sparse.engines import Engine, Fitted, KernelEngine
-from posterity.sparse.many_classes import ClassNormals
 from posterity.sparse.problem import COST, Chosen
 
 MANY_ROWS = 5000

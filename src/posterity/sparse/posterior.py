@@ -18,7 +18,7 @@ from posterity.inference.posterior import LatentJoint, LatentMarginals
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.page_forms import Form
-from posterity.sparse.many_classes import ClassNormals, find_nearest
+from posterity.sparse.class_normals import ClassNormals, find_nearest
 from posterity.sparse.problem import Chosen
 
 

@@ -19,7 +19,7 @@ from posterity.inference.conjugate.linear import WeightPosterior
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.linalg import eigen
-from posterity.sparse.many_classes import ClassNormals
+from posterity.sparse.class_normals import ClassNormals
 
 _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time
 

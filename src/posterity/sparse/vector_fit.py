@@ -18,7 +18,7 @@ from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import find_center
 from posterity.models.training import make_query_noise
 from posterity.sparse import Chosen, LearnedVectors, QueryColumn, SparsePosterior
-from posterity.sparse.many_classes import ClassNormals
+from posterity.sparse.class_normals import ClassNormals
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from posterity import designs
 from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
-from posterity.sparse.many_classes import ClassNormals, find_nearest
+from posterity.sparse.class_normals import ClassNormals, find_nearest
 from posterity.sparse.problem import COST
 
 NOISE_EARNS = 1.0
