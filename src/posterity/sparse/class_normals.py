@@ -163,7 +163,7 @@ class _ClassCandidate:
 
     @property
     def largest_slope(self) -> float:
-        """Of the bound, in any mean."""
+        """Largest slope of the bound in any mean."""
         return float(np.max(np.abs(self.slope), initial=0.0))
 
     def step(self, pace: float) -> _ClassCandidate:
@@ -185,7 +185,7 @@ def find_nearest(fit: LaplaceFit | ClassNormals) -> Any:
 
 
 def _find_mode(problem: WeightProblem, start: Array) -> Weights:
-    """By gradients, in coordinates in which columns are alike in all classes."""
+    """Find the mode by gradients, in coordinates in which classes have equal curvature."""
     t, Z = problem.targets, problem.design.rows(0, problem.design.n_rows)
     passes, shape = PosteriorObjective(problem, hessian=False, surely_positive=False), start.shape
     if not start.size:

@@ -44,7 +44,7 @@ class NormalOutputs:
         return float(len(self.Y)) if self.weights is None else float(np.sum(self.weights))
 
     def select_rows(self, places: Places) -> NormalOutputs:
-        """Those of these rows."""
+        """Return the outputs of these rows."""
         weights = None if self.weights is None else self.weights[places]
         return replace(self, Y=self.Y[places], weights=weights)
 
@@ -114,7 +114,7 @@ class LatentOutputs:
         return self.targets.total_weight
 
     def select_rows(self, places: Places) -> LatentOutputs:
-        """Those of these rows."""
+        """Return the outputs of these rows."""
         return replace(self, targets=self.targets.select_rows(places))
 
     def reweight(self, factor: float) -> LatentOutputs:
@@ -288,7 +288,7 @@ class ColumnEngine:
     def from_design(
         cls, design: designs.Design, outputs: Outputs, problem: SparseProblem
     ) -> ColumnEngine:
-        """Of all columns of a design, as a matrix where it is in memory."""
+        """Build an engine of all columns of a design, as a matrix where it is in memory."""
         columns = design.rows(0, design.n_rows) if design.in_memory else design
         return cls(columns, outputs, problem)
 

@@ -273,7 +273,7 @@ def fall_behind(found: Sequence[LearnedVectors]) -> bool:
 
 
 def take_simplest(found: Sequence[LearnedVectors]) -> LearnedVectors:
-    """Of those about as good as the best, the one of the fewest vectors, and then the best."""
+    """Choose the fewest vectors among those about as good as the best, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]
     return min(good, key=lambda one: (one.chosen.n_precisions, -one.criterion))

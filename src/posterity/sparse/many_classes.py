@@ -31,6 +31,7 @@ from posterity.sparse.problem import (
     passes_exhausted,
     weight_problem,
 )
+from posterity.sparse.scores import highest_ranks, rank_columns
 
 FEWEST_CLASSES = 8
 """From which on vectors are chosen so: of fewer, a covariance between classes is affordable."""
@@ -114,9 +115,8 @@ def _propose_models(
     fit: ClassNormals = model.fit
     rows, m = _RowsAtMode.from_fit(fit), len(model.places)
     free = block.varies & ~np.isin(block.places, model.places)
-    rank = np.where(free, rows.rank(block), -1.0)
-    most = np.argsort(-rank, kind="stable")[:_SHORTLIST]
-    within = most[rank[most] > 0.0]
+    rank = rank_columns(block, rows.d, np.sum(rows.B, axis=1))
+    within = highest_ranks(rank, free, _SHORTLIST)
     columns = block.select_columns(within)
     best, gained = blocks.best_precisions(*rows.score(columns), problem.prior)
     moved = blocks.best_precisions(*rows.score_used(m), problem.prior)[0]
@@ -169,12 +169,6 @@ class _RowsAtMode:
         pairs = zip(fit.inverses, (Z.T @ c).T, strict=True)
         moved = np.column_stack([R.T @ (R @ g) for R, g in pairs])
         return cls(fit, Z, t.slope(A), take_diagonals(t.curvature(A)), c, moved)
-
-    def rank(self, block: CandidateBlock) -> Array:
-        """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have."""
-        Q2 = np.sum(block.project(self.d) ** 2, axis=1)
-        D = block.squares(np.sum(self.B, axis=1))
-        return np.divide(Q2, D, out=np.zeros_like(Q2), where=block.varies & (D > 0.0))
 
     def score(self, columns: Array) -> tuple[Array, Array]:
         """Sparsities s and u (b, C) of columns (N, b) that are out.  [TF 2003]"""

@@ -44,7 +44,7 @@ class SparsePosterior:
         offset: bool,
         nearest: bool = False,
     ) -> SparsePosterior:
-        """From what an engine found, its columns in another order.
+        """Build the posterior of what an engine found, its columns in another order.
 
         With ``nearest``, for classes, the posterior is then the nearest normal.
         """
@@ -153,12 +153,12 @@ class SparsePosterior:
 
     @property
     def _shift(self) -> Array:
-        """(C,)."""
+        """Shift of each latent value, (C,)."""
         return self.fit.problem.targets.shift
 
     @property
     def _weights(self) -> Array:
-        """Of the latent values, (m, C), the offsets last."""
+        """Mean weights of the latent values, (m, C), the offsets last."""
         return self.fit.weights.W @ self.contrasts.T
 
 

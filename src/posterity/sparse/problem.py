@@ -94,10 +94,10 @@ class PrecisionPrior(Protocol):
     """What the precisions of columns in use add to the evidence."""
 
     def log_density_of_choice(self, h: ArrayLike) -> float:
-        """Of all of them."""
+        """Log density of all precisions."""
 
     def penalty_slope(self, h: ArrayLike) -> Array:
-        """Derivative in the log of each."""
+        """Derivative of the log density in the log of each precision."""
 
     def degrees_at(self, h: ArrayLike) -> Array:
         """Degrees of freedom at each."""
@@ -186,7 +186,7 @@ class Ending:
 
 
 class Steps(Protocol):
-    """Where steps on a frozen curvature led."""
+    """Result of steps on a frozen curvature."""
 
     @property
     def h(self) -> Array:

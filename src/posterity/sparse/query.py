@@ -53,7 +53,7 @@ class QueryColumn:
         *,
         centred: bool,
     ) -> QueryColumn:
-        """For normal noise; changes of the variance are then in units of it.
+        """Build the column for normal noise, in units of which the variance then changes.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class QueryColumn:
         *,
         centred: bool,
     ) -> QueryColumn:
-        """For any likelihood; its outputs are the contrasts of the latent values.
+        """Build the column for any likelihood, whose outputs are contrasts of latent values.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class QueryColumn:
         return (slice(i, min(i + size, n)) for i in range(0, n, size))
 
     def _changes(self, queries: Any, A: Array) -> tuple[Array, Array]:
-        """For a block of b queries."""
+        """Changes of mean and covariance at a block of b queries."""
         Z = _to_host(self.kernel(self.rows, queries))  # (N, b)
         own = _to_host(self.kernel.diag(queries))
         if self.share is not None:
@@ -170,7 +170,7 @@ class QueryColumn:
         return E @ (C @ Q), E @ C @ np.swapaxes(E, 1, 2)
 
     def _variance(self, own: Array) -> Array:
-        """Of the weights: each query varies, before the data, as rows do on average."""
+        """Prior variance of the weights, with which queries vary as rows do on average."""
         v = np.zeros_like(own)
         return np.divide(self.prior_variance, own * own, out=v, where=own != 0.0)
 
@@ -191,7 +191,7 @@ class QueryColumn:
 
 
 def _posterior_covariance(S: Array, v: Array) -> Array:
-    """(I / v + S)^-1, (b, J, J); rounding does not make S negative."""
+    """Return (I / v + S)^-1, (b, J, J); rounding does not make S negative."""
     F, variance = eigen.semidefinite_factors(S), v[:, None, None]
     R = eigen.semidefinite_factors(np.eye(S.shape[1]) + variance * (F @ np.swapaxes(F, 1, 2)))
     inverse = R / np.sum(R * R, axis=1)[:, None, :]  # the columns of R are eigenvectors

@@ -248,7 +248,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     def _find_on_workers(
         self, partitions: designs.Partitions, problem: SparseProblem
     ) -> sparse.FoundVectors:
-        """From rows that stay on the workers, where classes are counted, and numbered."""
+        """Find vectors of rows that stay on the workers, where classes are counted and numbered."""
         values, counts = partitions.count_targets()
         self._set_classes(values)
         self._check_streamed()
@@ -269,7 +269,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         return replace(found, rows=self._place_rows(found.rows))
 
     def _sampled(self, outputs: LatentOutputs) -> Callable[[models.Training], LatentOutputs]:
-        """From rows of a sample to their outputs, about the shift of all rows."""
+        """Return a function from a sample to its outputs, about the shift of all rows."""
 
         def make(training: models.Training) -> LatentOutputs:
             y, weights = training.Y[:, 0], training.weights

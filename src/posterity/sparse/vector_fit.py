@@ -213,7 +213,7 @@ class VectorFit:
         return values[..., 0] if self.single_output else values
 
     def shape_rows(self, values: Array) -> Array:
-        """(n, K), or (n,) where the target was one-dimensional."""
+        """Shape values as the targets were, (n, K) or (n,)."""
         return values[:, 0] if self.single_output else values
 
     @property
