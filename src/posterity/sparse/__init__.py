@@ -8,7 +8,7 @@
 4. ``engines``: columns of a kernel, and outputs in normal noise or of a likelihood, meet.
 5. ``normal``: candidates join, a compiled step at a time (``sequential``, ``steps``), until none
    gains; in smaller noise others join, and the best end is kept.
-6. ``laplace`` and ``softmax`` do 5. for other likelihoods, by ``scores`` and ``blocks``.
+6. ``laplace``, ``softmax`` and ``many_classes`` do 5. for other likelihoods.
 7. ``kernel_search``: the best kernel of all, if vectors earn what they cost (``vector_prices``).
 8. ``vector_fit``: the posterior of the weights, averaged where rows are few (``vector_average``).
 

@@ -54,7 +54,7 @@ class BlockMoments:
 
 @dataclass(frozen=True)
 class BlockSteps:
-    """Where steps led."""
+    """Result of the sequential steps."""
 
     h: Array  # (w,), infinite where a column is out
     W: Array  # (w, J), weights of largest posterior while the curvature stays
@@ -248,5 +248,5 @@ class _SweptMatrix:
 
 
 def _invert(A: Array) -> Array:
-    """Of a small positive definite matrix."""
+    """Return the inverse of a small positive definite matrix."""
     return linalg.inverse_from_cholesky(linalg.cholesky(A, max_jitter=0.0))

@@ -30,7 +30,7 @@ class RowSource(Protocol):
         """N, as they were given."""
 
     def take_rows(self, places: Places) -> Training:
-        """Those of these rows, in increasing order, that count."""
+        """Return these rows, in increasing order, without those of weight zero."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class GivenRows:
         return len(self.Y)
 
     def select_present(self) -> Training:
-        """All that count."""
+        """Return all rows whose weight is not zero."""
         return Training.from_present_rows(self.rows, self.Y, self.weights, self.known_noise)
 
     def take_rows(self, places: Places) -> Training:
-        """Those of these rows that count."""
+        """Return these rows, without those of weight zero."""
         known = None if self.known_noise is None else self.known_noise[places]
         rows = kernels.rows.select_rows(self.rows, places)
         return Training.from_present_rows(rows, self.Y[places], self.weights[places], known)
@@ -70,7 +70,7 @@ class PartitionRows:
         return self.partitions.n_rows
 
     def take_rows(self, places: Places) -> Training:
-        """Those of these rows that count."""
+        """Return these rows, without those of weight zero."""
         block = self.partitions.take_rows(places)
         assert block.y is not None  # was asked for before
         Y = block.y.reshape(len(block), -1)
@@ -126,7 +126,7 @@ class CentredColumns:
     device: str | None = None  # to which both are brought; None: where they are
 
     def __call__(self, rows: Any) -> Array:
-        """(n, M), of finite numbers."""
+        """Return the columns at rows, (n, M), and refuse numbers that are not finite."""
         if not kernels.rows.count_rows(self.centres):
             return np.empty((kernels.rows.count_rows(rows), 0))
         both = (rows, self.centres)
@@ -178,7 +178,7 @@ def _draw_numbers(n_rows: int, n: int, rng: np.random.Generator) -> Places:
 
 
 def _find_positions(found: Training | None, places: Places, wanted: Places) -> Training:
-    """Those of the rows found at places that are wanted, numbered by their place in that."""
+    """Select the wanted rows among those found at places, and number them by their order."""
     assert found is not None
     own = places[found.numbers]
     kept = np.flatnonzero(np.isin(own, wanted))

@@ -10,7 +10,7 @@ and for each vector the log of the number of unlike columns it was chosen among.
 Widths are compared in normal noise, on a thousand rows at most. For other likelihoods, whose fits
 take longer, the targets are then the slopes of the log likelihood at no vectors. All rows and the
 likelihood itself decide only between the best shared width, the best widths of each column, and
-half an octave less of both.
+half an octave less of both. Many classes have fits of their own that are fast enough.
 """
 
 from __future__ import annotations
@@ -67,13 +67,18 @@ def learn_default_kernel(engine: KernelEngine, *, rng: np.random.Generator) -> L
     few = _draw_rows(many, _FEW_ROWS, rng)
     normal = _in_normal_noise(few)
     starts = _find_lengths(_draw_rows(normal, _PROCESS_ROWS, rng))
-    found = [_best_width(normal, kernel) for kernel in starts]
-    if normal is not many:
-        pairs = zip(found, starts, strict=True)
-        tried = [kernel for one, start in pairs for kernel in _narrow_once(one.kernel, start)]
-        found = [_score_kernel(many, kernel) for kernel in tried]
+    if isinstance(few.outputs, LatentOutputs) and few.outputs.has_many_classes(few.problem):
+        found, compared = _widen_alike(few, starts), few
+    else:
+        found, compared = [_best_width(normal, kernel) for kernel in starts], normal
+        if normal is not many:
+            pairs = zip(found, starts, strict=True)
+            tried = [kernel for one, start in pairs for kernel in _narrow_once(one.kernel, start)]
+            found, compared = [_score_kernel(many, kernel) for kernel in tried], many
     best = take_simplest(found)
-    return keep_if_earned(engine, best if many is engine else _score_kernel(engine, best.kernel))
+    return keep_if_earned(
+        engine, best if compared is engine else _score_kernel(engine, best.kernel)
+    )
 
 
 def _draw_rows(engine: KernelEngine, size: int, rng: np.random.Generator) -> KernelEngine:
@@ -131,6 +136,13 @@ def _best_width(engine: KernelEngine, kernel: kernels.RBF) -> LearnedVectors:
         if fall_short(engine, found[-1]) or fall_behind(found):
             break
     return take_simplest(found)
+
+
+def _widen_alike(engine: KernelEngine, starts: list[kernels.RBF]) -> list[LearnedVectors]:
+    """The best of several widths of the first kernel, and the others widened by as much."""
+    first = _best_width(engine, starts[0])
+    wider = first.kernel.theta[0] - starts[0].theta[0]
+    return [first, *(_score_kernel(engine, k.with_theta(k.theta + wider)) for k in starts[1:])]
 
 
 def _narrow_once(kernel: kernels.Kernel, start: kernels.RBF) -> list[kernels.Kernel]:

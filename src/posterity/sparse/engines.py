@@ -16,15 +16,17 @@ from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets, TalliedTargets, count_targets
 from posterity.sparse import kernel_climb, vector_prices
+from posterity.sparse.class_normals import ClassNormals
 from posterity.sparse.kernel_climb import Evidence, KernelObjective
 from posterity.sparse.laplace import select_laplace
+from posterity.sparse.many_classes import FEWEST_CLASSES, select_of_many_classes
 from posterity.sparse.normal import select_normal
 from posterity.sparse.normal_columns import NormalTargets
 from posterity.sparse.posterior import SparsePosterior
 from posterity.sparse.problem import Chosen, Places, SparseProblem
 from posterity.sparse.softmax import select_pairs, select_softmax
 
-Fitted = tuple[Chosen, LaplaceFit | None]
+Fitted = tuple[Chosen, LaplaceFit | ClassNormals | None]
 """The columns of a sparse model, and Laplace's approximation where the noise is not normal."""
 
 
@@ -42,7 +44,7 @@ class NormalOutputs:
         return float(len(self.Y)) if self.weights is None else float(np.sum(self.weights))
 
     def select_rows(self, places: Places) -> NormalOutputs:
-        """Those of these rows."""
+        """Return the outputs of these rows."""
         weights = None if self.weights is None else self.weights[places]
         return replace(self, Y=self.Y[places], weights=weights)
 
@@ -112,7 +114,7 @@ class LatentOutputs:
         return self.targets.total_weight
 
     def select_rows(self, places: Places) -> LatentOutputs:
-        """Those of these rows."""
+        """Return the outputs of these rows."""
         return replace(self, targets=self.targets.select_rows(places))
 
     def reweight(self, factor: float) -> LatentOutputs:
@@ -138,6 +140,9 @@ class LatentOutputs:
         if not isinstance(t.likelihood, likelihoods.Coupled):
             bounds = self.likelihood_bounds
             return select_laplace(columns, t, asked, start=start, likelihood_bounds=bounds)
+        if self.has_many_classes(problem):
+            assert isinstance(columns, designs.CandidateColumns)  # vectors have rows in memory
+            return select_of_many_classes(columns, t, problem, start=start)
         if not self._has_own_columns(problem):
             return select_softmax(columns, t, asked, start=start)
         if not isinstance(columns, designs.CandidateColumns):
@@ -154,12 +159,23 @@ class LatentOutputs:
         return vector_prices.price_vectors(fit, len(chosen.places))
 
     def evidence(self, problem: SparseProblem, fitted: Fitted) -> Evidence | None:
-        """As precisions and columns move, the likelihood fixed; not known for own columns."""
+        """As precisions and columns move, the likelihood fixed.
+
+        Not known where classes are many, or have columns of their own.
+        """
         fit = fitted[1]
         assert fit is not None
-        if self._has_own_columns(problem):
+        if self._has_own_columns(problem) or self.has_many_classes(problem):
             return None
         return kernel_climb.laplace_evidence(fit.problem.targets, offset=problem.offset)
+
+    def has_many_classes(self, problem: SparseProblem) -> bool:
+        """Whether so many classes share vectors that the weights of each are taken by themselves.
+
+        Columns of a design are few, and may be where rows are.
+        """
+        many = len(self.targets.shift) >= FEWEST_CLASSES
+        return many and problem.must_earn and not problem.own_columns
 
     def _has_own_columns(self, problem: SparseProblem) -> bool:
         """Whether each class has columns of its own: two share one latent value in any case."""
@@ -272,7 +288,7 @@ class ColumnEngine:
     def from_design(
         cls, design: designs.Design, outputs: Outputs, problem: SparseProblem
     ) -> ColumnEngine:
-        """Of all columns of a design, as a matrix where it is in memory."""
+        """Build an engine of all columns of a design, as a matrix where it is in memory."""
         columns = design.rows(0, design.n_rows) if design.in_memory else design
         return cls(columns, outputs, problem)
 

@@ -45,7 +45,7 @@ class StandardizedKernelColumns:
     def from_raw(
         cls, K: Array, weights: Array | None, *, centred: bool
     ) -> StandardizedKernelColumns:
-        """Of raw columns."""
+        """Standardise raw columns."""
         w = np.ones(len(K)) if weights is None else weights
         share = w / np.sum(w)
         center = share @ K if centred else np.zeros(K.shape[1])
@@ -71,7 +71,7 @@ class StandardizedKernelColumns:
 
 
 def normal_evidence(targets: NormalTargets, *, learned: bool) -> Evidence:
-    """For K outputs in normal noise: known, the unit of the targets, or learned, at its best."""
+    """Evidence of K outputs in normal noise, which is the unit of the targets or learned."""
     n, K = targets.n, len(targets.E)
     w = targets.row_weights()
     least = LEAST_NOISE * targets.E if learned else np.full(K, -np.inf)
@@ -96,7 +96,7 @@ def normal_evidence(targets: NormalTargets, *, learned: bool) -> Evidence:
 
 
 def laplace_evidence(targets: RowTargets, *, offset: bool) -> Evidence:
-    """For any likelihood, by Laplace's approximation; each mode is sought from the last."""
+    """Evidence of any likelihood by Laplace's approximation, each mode sought from the last."""
     modes: list[Array | None] = [None]
     ones = np.ones((targets.n_rows, int(offset)))
 

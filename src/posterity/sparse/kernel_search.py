@@ -24,6 +24,7 @@ from posterity import kernels, linalg, optimize
 from posterity.arrays import Array
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.sparse import vector_prices
+from posterity.sparse.class_normals import ClassNormals
 from posterity.sparse.engines import Engine, Fitted, KernelEngine
 from posterity.sparse.problem import COST, Chosen
 
@@ -50,7 +51,7 @@ class LearnedVectors:
 
     kernel: kernels.Kernel
     chosen: Chosen
-    fit: LaplaceFit | None  # None: in normal noise
+    fit: LaplaceFit | ClassNormals | None  # None: in normal noise
     criterion: float
     bounds_reached: tuple[optimize.ReachedBound, ...] = ()
 
@@ -272,7 +273,7 @@ def fall_behind(found: Sequence[LearnedVectors]) -> bool:
 
 
 def take_simplest(found: Sequence[LearnedVectors]) -> LearnedVectors:
-    """Of those about as good as the best, the one of the fewest vectors, and then the best."""
+    """Choose the fewest vectors among those about as good as the best, and then the best."""
     highest = max(one.criterion for one in found)
     good = [one for one in found if one.criterion >= highest - _AS_GOOD]
     return min(good, key=lambda one: (one.chosen.n_precisions, -one.criterion))

@@ -198,7 +198,7 @@ class _NormalSearch:
     def _climb_through_noise(
         self, point: SearchPoint, variance: Array, tol: float, most: float = np.inf
     ) -> SearchPoint:
-        """By way of noise known to be that."""
+        """Climb in noise known to be that, and then in learned noise."""
         known, K = NoiseModel(KNOWN, variance), len(variance)
         learned, again = NoiseModel.for_learning(K), point
         start = self.evaluate(point.columns, known, point.n_iter)

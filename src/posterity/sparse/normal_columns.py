@@ -35,7 +35,7 @@ class NormalTargets:
     def from_outputs(
         cls, Y: Array, weights: Array | None, *, centred: bool, noise_variance: Array | None
     ) -> NormalTargets:
-        """In units of the known noise, or of their own root mean square where it is learned.
+        """Centre outputs, in units of the known noise or else of their root mean square.
 
         In learned noise an output that does not vary says nothing of any column, and is left out;
         so are all of them where the rows count as one or less, and an offset takes that one.
@@ -61,7 +61,7 @@ class NormalTargets:
         return constant - 0.5 * (squares + self.n * len(self.E) * np.log(2.0 * np.pi))
 
     def row_weights(self) -> Array:
-        """(N,)."""
+        """Weight of each row, (N,)."""
         return np.ones(len(self.WY)) if self.weights is None else self.weights
 
     def weight_columns(self, Zt: Array) -> Array:
@@ -112,7 +112,7 @@ class WorkingColumns:
 
     @cached_property
     def factor(self) -> PosteriorFactor:
-        """Of the posterior precision of the weights, all of them in."""
+        """Factor of the posterior precision of the weights, all of them in."""
         return PosteriorFactor.from_precision(self.A + np.diag(self.h))
 
     def noise_variance(self, targets: NormalTargets) -> Array:
@@ -121,7 +121,7 @@ class WorkingColumns:
         return np.maximum(E, sequential.LEAST_NOISE * targets.E) / targets.n
 
     def with_precisions(self, h: Array) -> WorkingColumns:
-        """With other precisions, without the columns that are out."""
+        """Replace the precisions, and leave out the columns that are out."""
         i = np.flatnonzero(np.isfinite(h))
         if len(i) == len(h):
             return replace(self, h=h)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from posterity import designs, linalg, page_forms
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentJoint, LatentMarginals
-from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.page_forms import Form
+from posterity.sparse.class_normals import ClassNormals, find_nearest
 from posterity.sparse.problem import Chosen
 
 
@@ -31,31 +31,35 @@ class SparsePosterior:
     scale: Array  # (m,)
     offset: bool
     fit: (
-        LaplaceFit | NearestNormal
+        LaplaceFit | NearestNormal | ClassNormals
     )  # of the standardised columns and, where there is an offset, ones
 
     @classmethod
     def from_fit(
         cls,
         chosen: Chosen,
-        fit: LaplaceFit,
+        fit: LaplaceFit | ClassNormals,
         order: NDArray[np.intp],
         *,
         offset: bool,
         nearest: bool = False,
     ) -> SparsePosterior:
-        """From what an engine found, its columns in another order.
+        """Build the posterior of what an engine found, its columns in another order.
 
         With ``nearest``, for classes, the posterior is then the nearest normal.
         """
         columns = np.append(order, np.arange(len(order), len(order) + offset))
-        reordered = _reorder_columns(fit, columns)
+        if isinstance(fit, ClassNormals):  # whose nearest may be known already
+            found: Any = _reorder_classes(fit.nearest if nearest else fit, columns)
+        else:
+            found = _reorder_columns(fit, columns)
+            found = find_nearest(found) if nearest else found
         return cls(
             chosen.precision[order],
             chosen.center[order],
             chosen.scale[order],
             offset,
-            variational.find_nearest_normal(reordered) if nearest else reordered,
+            found,
         )
 
     def without_rows(self) -> SparsePosterior:
@@ -149,12 +153,12 @@ class SparsePosterior:
 
     @property
     def _shift(self) -> Array:
-        """(C,)."""
+        """Shift of each latent value, (C,)."""
         return self.fit.problem.targets.shift
 
     @property
     def _weights(self) -> Array:
-        """Of the latent values, (m, C), the offsets last."""
+        """Mean weights of the latent values, (m, C), the offsets last."""
         return self.fit.weights.W @ self.contrasts.T
 
 
@@ -175,6 +179,18 @@ def _reorder_columns(fit: LaplaceFit, columns: NDArray[np.intp]) -> LaplaceFit:
     order = number[columns][used[columns]]
     weights = replace(fit.weights, W=fit.weights.W[columns])
     return LaplaceFit(problem, weights, _reorder_factor(fit.L, order), fit.log_likelihood)
+
+
+def _reorder_classes(fit: ClassNormals, columns: NDArray[np.intp]) -> ClassNormals:
+    """The same of many classes."""
+    p = fit.problem
+    own = np.asarray(p.prior.precision)[columns[: p.prior.n_weights]]
+    problem = replace(
+        p, design=designs.Selected(p.design, columns), prior=replace(p.prior, precision=own)
+    )
+    weights = replace(fit.weights, W=fit.weights.W[columns])
+    factors = np.stack([_reorder_factor(L, columns) for L in fit.factors])
+    return replace(fit, problem=problem, weights=weights, factors=factors)
 
 
 def _reorder_factor(L: Array, order: NDArray[np.intp]) -> Array:

@@ -105,7 +105,7 @@ def _model_at(
 
 
 def _objective_slope(model: SparseModel, free: NDArray[np.bool_], prior: PrecisionPrior) -> Array:
-    """Of the objective, in the logs of the precisions and in theta."""
+    """Slope of the objective in the logs of the precisions and in theta."""
     in_precision = model.fit.precision_gradient()[:, 0] + prior.penalty_slope(model.precision)
     in_theta = model.fit.gradient()[1][free] if free.any() else np.empty(0)
     return np.append(in_precision, in_theta)
@@ -138,13 +138,13 @@ def _drop_column(model: SparseModel, i: int, prior: priors.Sparse) -> SparseMode
 
 
 def _weight_variances(model: SparseModel) -> Array:
-    """Of the weights, (m,)."""
+    """Posterior variances of the weights, (m,)."""
     m = len(model.places)
     return np.einsum("mjmj->m", model.fit.covariance[:m, :, :m, :])
 
 
 def _inverse_hessian(model: SparseModel, prior: PrecisionPrior, n_theta: int) -> Array:
-    """Of minus the objective in log h, the curvature of the rows as it is; in theta, a guess."""
+    """Inverse Hessian of minus the objective in log h, rows curved as now; in theta, a guess."""
     m, h, mu = len(model.places), model.precision, model.fit.weights.W[: len(model.places), 0]
     Sigma = model.fit.covariance[:m, 0, :m, 0]
     along = np.outer(mu, mu) * Sigma + 0.5 * Sigma**2

@@ -94,10 +94,10 @@ class PrecisionPrior(Protocol):
     """What the precisions of columns in use add to the evidence."""
 
     def log_density_of_choice(self, h: ArrayLike) -> float:
-        """Of all of them."""
+        """Log density of all precisions."""
 
     def penalty_slope(self, h: ArrayLike) -> Array:
-        """Derivative in the log of each."""
+        """Derivative of the log density in the log of each precision."""
 
     def degrees_at(self, h: ArrayLike) -> Array:
         """Degrees of freedom at each."""
@@ -109,7 +109,7 @@ class SparseModel:
 
     places: Places  # (m,)
     precision: Array  # (m,); or (m, C) where classes have their own columns, infinite for unused
-    fit: LaplaceFit
+    fit: Any  # LaplaceFit, or ClassNormals where classes are many
     value: float  # the objective
 
     @classmethod
@@ -186,7 +186,7 @@ class Ending:
 
 
 class Steps(Protocol):
-    """Where steps on a frozen curvature led."""
+    """Result of steps on a frozen curvature."""
 
     @property
     def h(self) -> Array:
@@ -213,10 +213,10 @@ def propose(h: Array, maximise: Callable[[int | None], Steps]) -> Iterator[Array
         one = maximise(1)
         yield one.h
     for part in _HALVINGS:
-        yield _interpolate(h, one.h, part)
+        yield interpolate(h, one.h, part)
 
 
-def _interpolate(h: Array, new: Array, part: float) -> Array:
+def interpolate(h: Array, new: Array, part: float) -> Array:
     """Part of the way from h to new, in logs; a column that is out is far, not infinitely far."""
     moved, between = h != new, h.copy()
     a, b = h[moved], new[moved]
@@ -241,7 +241,7 @@ def ascend(
     for n_iter in range(1, problem.max_iter + 1):
         before = model.value
         for block in candidates.blocks():
-            model = _first_better(model, proposals(model, block, thorough), LEAST_GAIN * tol)
+            model = first_better(model, proposals(model, block, thorough), LEAST_GAIN * tol)
         gained = model.value > before + tol
         if thorough and not gained:
             reason = "no column promises to raise the evidence"
@@ -257,9 +257,8 @@ def passes_exhausted(problem: SparseProblem) -> Ending:
     return Ending(n, reason, converged=False)
 
 
-def _first_better(
-    model: SparseModel, proposals: Iterator[SparseModel], least: float
-) -> SparseModel:
+def first_better(model: SparseModel, proposals: Iterator[SparseModel], least: float) -> SparseModel:
+    """The first proposal that gains more than ``least``, or the model itself."""
     for proposal in proposals:
         if proposal.value > model.value + least:
             return proposal

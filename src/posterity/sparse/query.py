@@ -19,6 +19,7 @@ from posterity.inference.conjugate.linear import WeightPosterior
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.variational import NearestNormal
 from posterity.linalg import eigen
+from posterity.sparse.class_normals import ClassNormals
 
 _BLOCK_VALUES = 1 << 21  # queries meet the rows 16 MiB at a time
 
@@ -52,7 +53,7 @@ class QueryColumn:
         *,
         centred: bool,
     ) -> QueryColumn:
-        """For normal noise; changes of the variance are then in units of it.
+        """Build the column for normal noise, in units of which the variance then changes.
 
         Parameters
         ----------
@@ -90,11 +91,11 @@ class QueryColumn:
         kernel: kernels.Kernel,
         rows: Any,
         A: Array,
-        fit: LaplaceFit | NearestNormal,
+        fit: LaplaceFit | NearestNormal | ClassNormals,
         *,
         centred: bool,
     ) -> QueryColumn:
-        """For any likelihood; its outputs are the contrasts of the latent values.
+        """Build the column for any likelihood, whose outputs are contrasts of latent values.
 
         Parameters
         ----------
@@ -102,7 +103,7 @@ class QueryColumn:
         rows : array of shape (N, D), or N objects
         A : array of shape (N, p)
             The design of the fit: its columns, then that of the offset if there is one.
-        fit : LaplaceFit or NearestNormal
+        fit : LaplaceFit, NearestNormal or ClassNormals
             Rows curve as they do at the mode, or on average over the normal.
         centred : bool
             Whether columns are measured about their weighted mean.
@@ -151,7 +152,7 @@ class QueryColumn:
         return (slice(i, min(i + size, n)) for i in range(0, n, size))
 
     def _changes(self, queries: Any, A: Array) -> tuple[Array, Array]:
-        """For a block of b queries."""
+        """Changes of mean and covariance at a block of b queries."""
         Z = _to_host(self.kernel(self.rows, queries))  # (N, b)
         own = _to_host(self.kernel.diag(queries))
         if self.share is not None:
@@ -169,7 +170,7 @@ class QueryColumn:
         return E @ (C @ Q), E @ C @ np.swapaxes(E, 1, 2)
 
     def _variance(self, own: Array) -> Array:
-        """Of the weights: each query varies, before the data, as rows do on average."""
+        """Prior variance of the weights, with which queries vary as rows do on average."""
         v = np.zeros_like(own)
         return np.divide(self.prior_variance, own * own, out=v, where=own != 0.0)
 
@@ -190,7 +191,7 @@ class QueryColumn:
 
 
 def _posterior_covariance(S: Array, v: Array) -> Array:
-    """(I / v + S)^-1, (b, J, J); rounding does not make S negative."""
+    """Return (I / v + S)^-1, (b, J, J); rounding does not make S negative."""
     F, variance = eigen.semidefinite_factors(S), v[:, None, None]
     R = eigen.semidefinite_factors(np.eye(S.shape[1]) + variance * (F @ np.swapaxes(F, 1, 2)))
     inverse = R / np.sum(R * R, axis=1)[:, None, :]  # the columns of R are eigenvectors

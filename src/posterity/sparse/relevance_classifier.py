@@ -22,7 +22,7 @@ from posterity import (
 )
 from posterity.constructors import declare_parameters
 from posterity.inference.averaging import check_hyperparameters
-from posterity.inference.weights import RowTargets, TalliedTargets
+from posterity.inference.weights import LaplaceFit, RowTargets, TalliedTargets
 from posterity.models import MOST_KERNEL_ROWS, Member, ModelCard, classes
 from posterity.models.classifier import (
     CLASS_DISTRIBUTION,
@@ -66,7 +66,8 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         For more than two classes. A shared vector has one precision and a weight in every class, so
         that prediction is cheapest and a vector serves all classes or none. With "per_class" each
         class chooses its own, which shows what tells a class from the others and commonly keeps
-        more vectors in total.
+        more vectors in total. From eight classes on, weights of different classes that share
+        vectors are independent in the posterior, which costs far less.
     degrees_of_freedom : float, default=0.0
         Of the Student-t prior of each weight, whose scale is one for columns of unit variance. Zero
         is the limit that prefers no size of a weight.
@@ -201,6 +202,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         chosen, fit = found.learned.chosen, found.fit
         search = sparse.report_choice(chosen, "vector", self.max_iter)
         if nearest and len(self.classes_) == 2:
+            assert isinstance(fit, LaplaceFit)
             chosen, fit = learn_proper_precisions(chosen, fit, problem.prior)
         posterior = SparsePosterior.from_fit(
             chosen, fit, found.order, offset=self.fit_intercept, nearest=nearest
@@ -246,7 +248,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     def _find_on_workers(
         self, partitions: designs.Partitions, problem: SparseProblem
     ) -> sparse.FoundVectors:
-        """From rows that stay on the workers, where classes are counted, and numbered."""
+        """Find vectors of rows that stay on the workers, where classes are counted and numbered."""
         values, counts = partitions.count_targets()
         self._set_classes(values)
         self._check_streamed()
@@ -264,7 +266,7 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         return replace(found, rows=self._place_rows(found.rows))
 
     def _sampled(self, outputs: LatentOutputs) -> Callable[[models.Training], LatentOutputs]:
-        """From rows of a sample to their outputs, about the shift of all rows."""
+        """Return a function from a sample to its outputs, about the shift of all rows."""
 
         def make(training: models.Training) -> LatentOutputs:
             y, weights = training.Y[:, 0], training.weights

@@ -73,7 +73,7 @@ class RelevanceModel(KernelModel):
         return priors.Sparse(self.degrees_of_freedom)
 
     def _build_frame(self, training: Training) -> KernelFrame:
-        """Where the kernel is learned; without one, in columns of unit variance."""
+        """Frame in which the kernel is learned; without one, of columns of unit variance."""
         given = None if self.kernel is None else self._bind_kernel()
         return KernelFrame.for_kernel(given, training.rows, training.weights)
 

@@ -213,7 +213,7 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         return self
 
     def _fit_rows(self, given: models.Training, single: bool, learns: bool) -> sparse.VectorFit:
-        """In normal noise, from vectors among all rows; near-copies do not make it low."""
+        """Choose vectors among all rows, in normal noise that near-copies do not make low."""
 
         def fit(rows: models.Training) -> sparse.VectorFit:
             outputs, problem = self._normal_outputs(rows), self._problem(sparse_noise.TOL)
@@ -228,7 +228,7 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
     def _fit_candidates(
         self, given: sparse.GivenRows, training: models.Training, single: bool
     ) -> sparse.VectorFit:
-        """In normal noise, from vectors among candidates and rows in memory."""
+        """Choose vectors among candidates, in normal noise, by rows in memory."""
         rng, problem = arrays.generator(self.random_state), self._problem(sparse_noise.TOL)
         pool = self._draw_candidates(given, rng, beside=training.rows)
         kernel, bounds = self._learn_kernel(pool, self._normal_outputs, problem, rng)
@@ -238,7 +238,7 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         return self._choose_by(statistics, kernel, bounds, pool, single, noise, training)
 
     def _fit_partitions(self, partitions: designs.Partitions, known: Any) -> sparse.VectorFit:
-        """In normal noise, from rows that stay on the workers."""
+        """Choose vectors in normal noise, by rows that stay on the workers."""
         if known is not None:
             raise ValueError("Dask collections bring no noise_variance by row: it needs arrays.")
         if self.likelihood is not None:

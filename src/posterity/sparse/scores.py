@@ -40,9 +40,26 @@ def gains(S: Array, Q: Array, prior: priors.Sparse, m: int) -> Array:
 
 
 def best_places(found: Array, n: int, tol: float) -> Places:
-    """Where the n largest gains are that exceed the tolerance, the largest first."""
+    """Places of the n largest gains that exceed the tolerance, the largest first."""
     order = np.argsort(-found, axis=None, kind="stable")[:n]
     return order[found.reshape(-1)[order] > tol]
+
+
+def rank_columns(block: CandidateBlock, slope: Array, curvature: Array) -> Array:
+    """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have.
+
+    From slopes (N, J) of the rows, and the curvature of all J latent values together, (N,).
+    """
+    Q2 = np.sum(block.project(slope) ** 2, axis=1)
+    D = block.squares(curvature)
+    return np.divide(Q2, D, out=np.zeros_like(Q2), where=block.varies & (D > 0.0))
+
+
+def highest_ranks(rank: Array, free: Used, n: int) -> Places:
+    """Places of the n highest ranks of columns that are free."""
+    kept = np.where(free, rank, -1.0)
+    most = np.argsort(-kept, kind="stable")[:n]
+    return most[kept[most] > 0.0]
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,7 @@ class RowSlopes:
 
     @classmethod
     def from_rows(cls, fit: LaplaceFit, t: RowTargets, Z: Array) -> RowSlopes:
-        """Of rows of these targets, whose columns in use, ones included, are Z."""
+        """Evaluate rows of these targets, whose columns in use, ones included, are Z."""
         A = t.latents(Z @ fit.weights.W)
         B = t.curvature(A, surely_positive=not t.is_concave)
         return cls(t.slope(A), B, -0.5 * t.curvature_pullback(A, fit.spread(Z)))
@@ -70,7 +87,7 @@ class UsedColumns:
 
     @classmethod
     def from_moments(cls, A: Array, c: Array, fit: LaplaceFit) -> UsedColumns:
-        """From Z^T B Z (P, P) and Z^T c (P,)."""
+        """Factorise Z^T B Z (P, P) and the prior, and solve for Z^T c (P,)."""
         if not len(A):
             return cls(A, c)
         L = linalg.cholesky(fit.problem.prior.add_precision(A.copy()), max_jitter=0.0)
@@ -99,7 +116,7 @@ class Scorer:
 
     @classmethod
     def from_fit(cls, fit: LaplaceFit) -> Scorer:
-        """At the mode."""
+        """Evaluate all rows at the mode of a fit."""
         p = fit.problem
         Z = p.design.rows(0, p.design.n_rows)
         rows, mask = RowSlopes.from_rows(fit, p.targets, Z), p.prior.mask

@@ -73,7 +73,7 @@ class Moments:
 
 @dataclass(frozen=True)
 class PosteriorFactor:
-    """Of a posterior precision, P = L L^T.
+    """Factor of a posterior precision, P = L L^T, and its inverse.
 
     There are many more products with it than columns in it: one with the inverse of a small factor
     is two or three times faster than substitution.
@@ -91,7 +91,7 @@ class PosteriorFactor:
 
 @dataclass(frozen=True)
 class SequentialSteps:
-    """Where steps led."""
+    """Result of the sequential steps."""
 
     h: Array  # (w,), infinite where a column is out
     n_steps: int

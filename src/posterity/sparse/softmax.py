@@ -27,7 +27,12 @@ from posterity.inference.weights.targets import RowTargets
 from posterity.sparse import blocks
 from posterity.sparse.laplace import plan_steps, start_model
 from posterity.sparse.problem import Chosen, Places, SparseModel, SparseProblem, ascend, propose
-from posterity.sparse.scores import Scorer, best_places, gains
+from posterity.sparse.scores import (
+    Scorer,
+    best_places,
+    gains,
+    highest_ranks,
+)
 from posterity.sparse.softmax_scores import AllColumns, DesignScores, SharedScores
 
 _SHORTLIST = 30  # columns that steps may add at a time
@@ -121,9 +126,7 @@ def _column_gains(
     free = block.varies & ~np.isin(block.places, model.places)
     within = np.flatnonzero(free)
     if not thorough:
-        rank = np.where(free, scores.rank(block), -1.0)
-        most = np.argsort(-rank, kind="stable")[: _LOOKS * _SHORTLIST]
-        within = most[rank[most] > 0.0]
+        within = highest_ranks(scores.rank(block), free, _LOOKS * _SHORTLIST)
     found = np.zeros(len(free))
     found[within] = scores.gains(block, within, problem.prior)
     return found

@@ -27,6 +27,7 @@ from posterity.inference.weights.targets import RowTargets
 from posterity.sparse import blocks
 from posterity.sparse.blocks import BlockMoments
 from posterity.sparse.problem import Places, SparseModel, SparseProblem, weight_problem
+from posterity.sparse.scores import rank_columns
 
 _COLUMNS_AT_ONCE = 128
 _APPROACH = 60  # gradients
@@ -73,9 +74,7 @@ class SharedScores:
 
     def rank(self, block: CandidateBlock) -> Array:
         """Squared qualities by sparsities, as if no column were in use, (b,): cheap to have."""
-        Q2 = np.sum(block.project(self.slope) ** 2, axis=1)
-        D = block.squares(np.einsum("njj->n", self.h))
-        return np.divide(Q2, D, out=np.zeros_like(Q2), where=block.varies & (D > 0.0))
+        return rank_columns(block, self.slope, np.einsum("njj->n", self.h))
 
     def exact(self, Z: Array) -> tuple[Array, Array]:
         """S (b, J, J), and Q beside C (b, J, 2), of standardised columns Z (N, b).  [TF 2003]"""
@@ -111,7 +110,7 @@ class SharedScores:
 
 
 def gross_gains(S: Array, Q: Array, prior: priors.Sparse) -> Array:
-    """Of columns of sparsities S (b, J, J) and qualities Q (b, J, 2), before they pay, (b,)."""
+    """Gains (b,), before a price, of columns of sparsities S (b, J, J), qualities Q (b, J, 2)."""
     s, q = blocks.rotate_to_axes(S, Q)
     left = np.sum(s, axis=1) > 0.0
     gains = np.zeros(len(s))
@@ -156,7 +155,7 @@ class SharedWork:
         c: Array,
         design: Callable[[Places], designs.Design],
     ) -> SharedWork:
-        """With columns at these places on the shortlist.
+        """Gather columns in use and those at these places on the shortlist.
 
         From the Hessian H (w J, w J) and from the sums over rows, (w, J), of all columns times
         slopes and times c.

@@ -49,7 +49,7 @@ class SparseNoise:
     def from_variance(
         cls, given: float | None, *, by_row: bool, count: float, total: float
     ) -> SparseNoise:
-        """For ``count`` rows whose weights over known variances add up to ``total``."""
+        """Noise of ``count`` rows whose weights over known variances add up to ``total``."""
         return cls(1.0, count / total, by_row=True) if by_row else cls(given, 1.0)
 
     @classmethod
@@ -202,7 +202,7 @@ def wants_nearest(model: Any, likelihood: likelihoods.Likelihood) -> bool:
 
 @dataclass(frozen=True)
 class BlockStatistics:
-    """From a block of rows to the statistics of its columns and targets, wherever the block is."""
+    """Function from a block of rows to the statistics of its columns and targets."""
 
     columns: sparse.CentredColumns
     shift: bool
@@ -252,7 +252,7 @@ class EqualVarianceRows:
 
     @classmethod
     def from_statistics(cls, statistics: designs.Statistics, *, centred: bool) -> EqualVarianceRows:
-        """From a factor of the products, turned so that its rows share the intercept evenly."""
+        """Turn a factor of the products so that its rows share the intercept evenly."""
         B, mean, total = (
             statistics.compute_centred_factor()
             if centred

@@ -93,7 +93,7 @@ def _fill_qualities(kind: int, Q: Array, j: int, sigma: float, E: Array, u: Arra
 
 @compilation.compile_at_first_call
 def _gain(c: CandidateColumn, u: Array, t: float) -> float:
-    """Of a column at t = 1 / (h + s), over having it out."""
+    """Gain of a column at t = 1 / (h + s) over having it out."""
     if t == 0.0:
         return 0.0
     value = c.K * math.log1p(-c.s * t)

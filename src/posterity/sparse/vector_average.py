@@ -34,7 +34,7 @@ class VectorSubset:
 
     @property
     def log_probability(self) -> float:
-        """Of the rows and the subset."""
+        """Log probability of the rows and the subset."""
         return float(logsumexp(self.log_weights))
 
 

@@ -18,6 +18,7 @@ from posterity.likelihoods import exposed_counts as exposed
 from posterity.models.fitted import find_center
 from posterity.models.training import make_query_noise
 from posterity.sparse import Chosen, LearnedVectors, QueryColumn, SparsePosterior
+from posterity.sparse.class_normals import ClassNormals
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class FoundVectors:
         return self.learned.chosen.reorder(self.order)
 
     @property
-    def fit(self) -> LaplaceFit:
+    def fit(self) -> LaplaceFit | ClassNormals:
         """Laplace's approximation, in the order of the search."""
         assert self.learned.fit is not None
         return self.learned.fit
@@ -212,7 +213,7 @@ class VectorFit:
         return values[..., 0] if self.single_output else values
 
     def shape_rows(self, values: Array) -> Array:
-        """(n, K), or (n,) where the target was one-dimensional."""
+        """Shape values as the targets were, (n, K) or (n,)."""
         return values[:, 0] if self.single_output else values
 
     @property

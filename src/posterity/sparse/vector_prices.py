@@ -12,10 +12,9 @@ import numpy as np
 
 from posterity import designs
 from posterity.arrays import Array
-from posterity.inference.weights import variational
 from posterity.inference.weights.laplace import LaplaceFit
 from posterity.inference.weights.targets import RowTargets
-from posterity.inference.weights.variational import NearestNormal
+from posterity.sparse.class_normals import ClassNormals, find_nearest
 from posterity.sparse.problem import COST
 
 NOISE_EARNS = 1.0
@@ -40,7 +39,7 @@ def is_hopeless(gained: float, m: int) -> bool:
     return surplus(gained, m) < -HOPELESS
 
 
-def price_vectors(fit: LaplaceFit, m: int) -> float:
+def price_vectors(fit: LaplaceFit | ClassNormals, m: int) -> float:
     """Nats that m vectors have to earn for their names, and what Laplace's evidence exceeds.
 
     Where each class has vectors of its own, a name is paid for by every class that uses it. A
@@ -52,8 +51,7 @@ def price_vectors(fit: LaplaceFit, m: int) -> float:
     named = np.maximum(price_columns(p.design, p.targets, m) - NOISE_EARNS, 0.0)
     h = np.asarray(p.prior.precision)
     uses = np.sum(np.isfinite(h), axis=1) if h.ndim == 2 else np.ones(m)
-    nearest = variational.find_nearest_normal(fit)
-    bound = nearest.bound if isinstance(nearest, NearestNormal) else fit.log_evidence
+    bound = getattr(find_nearest(fit), "bound", fit.log_evidence)  # Laplace's has none
     return float(named @ uses) + max(fit.log_evidence - bound, 0.0)
 
 
