@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 
 import posterity
 from posterity import features, kernels
-from posterity.latent.output_frame import RowsSeen
+from posterity.latent.fitted import RowsSeen
 from posterity.persistence import encoding
 
 _SHOWN = 12  # rows that are predicted

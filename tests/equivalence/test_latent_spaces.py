@@ -21,7 +21,7 @@ from posterity.latent.gplvm.inducing_outputs import InducingOutputs
 from posterity.latent.gplvm.outputs import ExactOutputs
 from posterity.latent.gplvm.terms import StandardNormalPrior, Volume
 from posterity.latent.gplvm.variational import bound, posterior
-from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational.bound import ObservedOutputs
 from posterity.latent.gplvm.variational.statistics import NormalPoints
 from posterity.optimize import Optimum
 

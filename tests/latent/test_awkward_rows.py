@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 from support.for_each import for_each
 
 from posterity import GPLVM, HierarchicalGPLVM, KernelKMeans, KernelPCA, kernels
-from posterity.latent.output_frame import OutputFrame
+from posterity.latent.fitted import OutputFrame
 
 pytestmark = pytest.mark.filterwarnings("ignore::posterity.optimize.ConvergenceWarning")
 

@@ -9,7 +9,7 @@ from support.for_each import for_each
 
 from posterity import kernels
 from posterity.latent import GPLVM
-from posterity.latent.gplvm import left_out
+from posterity.latent.gplvm import latent_fit
 from posterity.optimize.optimum import ConvergenceWarning
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "gplvm"
@@ -437,6 +437,6 @@ def test_bands_are_widened_where_groups_differed():
     model = GPLVM(1).fit(X, groups=groups)
     z, hidden = model.embedding_[[0, -1]], np.zeros((2, 5), dtype=bool)
     hidden[:, 3] = True
-    left, right = left_out.compute_widening(model._fitted.model, model._fitted.groups, hidden, z)
+    left, right = latent_fit.compute_widening(model._fitted.model, model._fitted.groups, hidden, z)
     assert right[3] > 4.0 * left[3]
     assert np.all(left[[0, 1, 2, 4]] == 1.0)  # nothing was hidden there

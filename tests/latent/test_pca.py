@@ -11,7 +11,7 @@ from sklearn.base import clone
 from support.for_each import for_each
 
 from posterity import designs, distributions
-from posterity.latent import number_of_axes
+from posterity.latent import principal_model
 from posterity.latent.pca import PCA
 
 
@@ -77,13 +77,13 @@ def test_methods_agree(method):
 
 
 def test_projection_is_taken_where_it_is_much_cheaper(monkeypatch):
-    pays = number_of_axes.pays_to_project
+    pays = principal_model.pays_to_project
     assert pays(10, (20_000, 20_000))
     assert not pays(10, (100_000, 1000))
     assert not pays(50, (200, 20_000))
     assert not pays(None, (20_000, 20_000))
     assert not pays(0.5, (20_000, 20_000))
-    monkeypatch.setattr(number_of_axes, "pays_to_project", lambda *given: True)
+    monkeypatch.setattr(principal_model, "pays_to_project", lambda *given: True)
     X = rows(60, 50)
     automatic, asked = PCA(3).fit(X), PCA(3, method="randomized").fit(X)
     np.testing.assert_array_equal(automatic.components_, asked.components_)

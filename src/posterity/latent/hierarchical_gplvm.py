@@ -11,7 +11,7 @@ from posterity import arrays, distributions, kernels, models, validation
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.latent import lazy_forms, motion
-from posterity.latent.fitted import FittedHierarchy
+from posterity.latent.fitted import FittedHierarchy, OutputFrame, RowsSeen
 from posterity.latent.gplvm import (
     Descent,
     HierarchyPlan,
@@ -23,7 +23,6 @@ from posterity.latent.gplvm import (
     fit_hierarchy,
 )
 from posterity.latent.latent_point_model import LatentPointModel
-from posterity.latent.output_frame import OutputFrame, RowsSeen
 from posterity.latent.parts import Parts
 from posterity.models import ModelCard
 

@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from posterity import distributions, models, validation
 from posterity.arrays import Array
 from posterity.latent import lazy_forms, motion
-from posterity.latent.fitted import FittedGPLVM, FittedHierarchy
+from posterity.latent.fitted import FittedGPLVM, FittedHierarchy, OutputFrame
 from posterity.latent.gplvm import Path
-from posterity.latent.output_frame import OutputFrame
 
 _LEAST_ROWS = 3
 

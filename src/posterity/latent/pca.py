@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from posterity import arrays, distributions, models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
-from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.latent import lazy_forms, principal_model
 from posterity.latent.components import (
     Principal,
     RowSource,
@@ -82,7 +82,7 @@ class PCA(principal_model.PrincipalModel):
 
     The evidence is computed when it is asked for: ``log_evidence_`` in a moment, ``log_evidences_``
     for m^3 operations, m = min(N, D), or some two seconds for a thousand columns. Its priors are
-    worth one row: ``posterity.latent.components.evidence`` says which.
+    worth one row: ``posterity.latent.components.principal`` says which.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class PCA(principal_model.PrincipalModel):
     True
     """
 
-    n_components: number_of_axes.Number = field(default=None, kw_only=False)
+    n_components: principal_model.Number = field(default=None, kw_only=False)
     method: str = "auto"
     random_state: Any = 0
 
@@ -174,15 +174,15 @@ class PCA(principal_model.PrincipalModel):
             raise ValueError(
                 f"method={self.method!r} must be one of {', '.join(map(repr, _METHODS))}."
             )
-        number_of_axes.check_n_components(self.n_components)
-        if self.method == "randomized" and not number_of_axes.is_count(self.n_components):
+        principal_model.check_n_components(self.n_components)
+        if self.method == "randomized" and not principal_model.is_count(self.n_components):
             raise ValueError(
                 f"method='randomized' never sees all variances, and needs a whole number of "
                 f"n_components, not {self.n_components!r}."
             )
 
     def _decompose(self, source: RowSource) -> Principal:
-        choose = functools.partial(number_of_axes.choose_number, self.n_components)
+        choose = functools.partial(principal_model.choose_number, self.n_components)
         if isinstance(source, StreamedSource):
             self._require_columns()
             return decompose_by_columns(source, choose)
@@ -195,7 +195,7 @@ class PCA(principal_model.PrincipalModel):
     def _route(self, shape: tuple[int, int]) -> str:
         if self.method != "auto":
             return self.method
-        if number_of_axes.pays_to_project(self.n_components, shape):
+        if principal_model.pays_to_project(self.n_components, shape):
             return "randomized"
         return "rows" if shape[0] <= shape[1] else "columns"
 

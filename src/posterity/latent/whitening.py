@@ -13,7 +13,7 @@ from posterity import models
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.designs.centred import Centred
-from posterity.latent import lazy_forms, number_of_axes, principal_model
+from posterity.latent import lazy_forms, principal_model
 from posterity.latent.components import (
     Principal,
     RowSource,
@@ -138,12 +138,12 @@ class Whitening(principal_model.PrincipalModel):
                 f"n_components={self.n_components!r} must be a number of axes, a share of the "
                 "variance between 0 and 1, or None for all."
             )
-        number_of_axes.check_n_components(self.n_components)
+        principal_model.check_n_components(self.n_components)
         if not isinstance(self.tol, numbers.Real) or not 0.0 <= self.tol < 1.0:
             raise ValueError(f"tol={self.tol!r} must be at least 0 and less than 1.")
 
     def _decompose(self, source: RowSource) -> Principal:
-        choose = functools.partial(number_of_axes.choose_number, self.n_components)
+        choose = functools.partial(principal_model.choose_number, self.n_components)
         if isinstance(source, StreamedSource) or source.shape[0] > source.shape[1]:
             return decompose_by_columns(source, choose, small=_SMALL)
         return decompose_by_rows(source, choose, small=_SMALL)

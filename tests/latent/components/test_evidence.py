@@ -5,9 +5,9 @@ from scipy import stats
 from scipy.special import hyp1f1, i0e, logsumexp
 from support.for_each import for_each
 
-from posterity.latent.components import evidence, routes
-from posterity.latent.components.evidence import Spectrum
-from posterity.latent.components.sources import MemorySource
+from posterity.latent.components import principal, routes
+from posterity.latent.components.principal import Spectrum
+from posterity.latent.components.routes import MemorySource
 
 
 def spectrum_of(X):
@@ -87,15 +87,15 @@ def test_one_axis_of_two_agrees_with_quadrature(n, ratio, error):
 
 @for_each("a", [0.0, 0.1, 1.0, 5.0, 30.0, 1e4])
 def test_the_mean_over_a_circle_is_a_bessel_function(a):
-    found, _ = evidence._log_sphere(np.array([a]), np.ones(1), 2.0, 0.5)
+    found, _ = principal._log_sphere(np.array([a]), np.ones(1), 2.0, 0.5)
     np.testing.assert_allclose(found, np.log(i0e(a / 2)), atol=0.03)
 
 
 @for_each("p", [3, 10, 50])
 @for_each("a", [0.0, 0.3, 3.0, 30.0, 300.0])
 def test_the_mean_over_a_sphere_is_a_hypergeometric_function(p, a):
-    found, _ = evidence._log_sphere(np.array([a]), np.array([p - 1.0]), float(p), 0.5)
-    singly, _ = evidence._log_sphere(np.full(p - 1, a), np.ones(p - 1), float(p), 7.0)
+    found, _ = principal._log_sphere(np.array([a]), np.array([p - 1.0]), float(p), 0.5)
+    singly, _ = principal._log_sphere(np.full(p - 1, a), np.ones(p - 1), float(p), 7.0)
     expected = np.log(hyp1f1(0.5, p / 2, a)) - a
     np.testing.assert_allclose(found, expected, atol=0.1)
     np.testing.assert_allclose(singly, found, rtol=1e-6, atol=1e-9)
@@ -106,13 +106,15 @@ def test_unlike_weights_on_a_sphere_agree_with_sampling():
     u = np.random.default_rng(0).normal(size=(400_000, 5))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     expected = np.log(np.mean(np.exp(-(u[:, 1:] ** 2) @ a)))
-    found, _ = evidence._log_sphere(a, np.ones(4), 5.0, 0.5)
+    found, _ = principal._log_sphere(a, np.ones(4), 5.0, 0.5)
     np.testing.assert_allclose(found, expected, atol=0.05)
 
 
 def test_a_product_of_many_large_factors_does_not_overflow():
     a = np.full(1000, 1e8)
-    np.testing.assert_allclose(evidence._log_product(a, np.ones(1000), 1.0), 1000 * np.log(1e8 + 1))
+    np.testing.assert_allclose(
+        principal._log_product(a, np.ones(1000), 1.0), 1000 * np.log(1e8 + 1)
+    )
 
 
 @for_each("shape", [(50, 4), (5, 30)])

@@ -6,8 +6,8 @@ from scipy import stats
 from support.for_each import for_each
 
 from posterity.latent.components import routes
-from posterity.latent.components.evidence import Spectrum
-from posterity.latent.components.sources import MemorySource
+from posterity.latent.components.principal import Spectrum
+from posterity.latent.components.routes import MemorySource
 
 
 def model(n=60, d=7, k=3, shift=0.0):

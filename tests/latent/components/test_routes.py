@@ -6,7 +6,7 @@ from support.for_each import for_each
 
 from posterity import designs
 from posterity.latent.components import routes
-from posterity.latent.components.sources import FactoredSource, MemorySource, StreamedSource
+from posterity.latent.components.routes import FactoredSource, MemorySource, StreamedSource
 
 EXACT = {"columns": routes.decompose_by_columns, "rows": routes.decompose_by_rows}
 

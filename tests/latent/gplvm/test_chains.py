@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from posterity import kernels
-from posterity.latent.gplvm import chains
+from posterity.latent.gplvm import row_outputs
 from posterity.latent.gplvm.row_outputs import RowHypotheses
 
 
@@ -19,7 +19,7 @@ def test_weights_are_sums_over_all_sequences():
     covariance = spread[:, :, None] * np.eye(2)
     found = RowHypotheses(row, weight, point, covariance, point, point)
     times, kernel = np.array([0.3, 0.0, 0.7, 0.5]), kernels.RBF(0.4)
-    answer = chains.weigh_by_motion(found, kernel, times, np.zeros(4, dtype=int))
+    answer = row_outputs.weigh_by_motion(found, kernel, times, np.zeros(4, dtype=int))
 
     order = np.argsort(times)
     totals = np.zeros(8)
@@ -40,5 +40,5 @@ def test_motions_do_not_speak_for_each_other():
     row, one = np.array([0, 0, 1]), np.full((3, 1, 1), 0.01)
     point = np.array([[-1.0], [1.0], [1.0]])
     found = RowHypotheses(row, np.array([0.5, 0.5, 1.0]), point, one, point, point)
-    answer = chains.weigh_by_motion(found, kernels.RBF(0.4), np.zeros(2), np.array([0, 1]))
+    answer = row_outputs.weigh_by_motion(found, kernels.RBF(0.4), np.zeros(2), np.array([0, 1]))
     np.testing.assert_array_equal(answer.weight, found.weight)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.latent.gplvm.coordinates import Coordinates
+from posterity.latent.gplvm.search import Coordinates
 
 
 @pytest.fixture

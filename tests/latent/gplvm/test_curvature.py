@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.latent.gplvm import curvature, terms
+from posterity.latent.gplvm import inducing_outputs, terms
 from posterity.latent.gplvm.inducing_outputs import InducingOutputs
 from posterity.latent.gplvm.outputs import ExactOutputs
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
@@ -92,11 +92,11 @@ def test_inducing_points_hold_by_what_they_carry(rng, X, Y):
 
 def test_many_outputs_are_stood_for_by_principal_ones(rng, X, Y):
     spread = Y @ rng.normal(size=(D, 40))
-    few = curvature.principal_outputs(spread)
+    few = inducing_outputs.principal_outputs(spread)
     assert few.shape == (N, N)
     np.testing.assert_allclose(few @ few.T, spread @ spread.T, atol=1e-9)
     wide = rng.normal(size=(50, 40))
-    assert curvature.principal_outputs(wide).shape == (50, 16)
+    assert inducing_outputs.principal_outputs(wide).shape == (50, 16)
 
 
 @pytest.mark.parametrize("tied", [False, True])

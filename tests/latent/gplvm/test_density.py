@@ -9,8 +9,7 @@ from scipy.stats import multivariate_normal
 from support.for_each import for_each
 
 from posterity import kernels, linalg
-from posterity.latent.gplvm import density
-from posterity.latent.gplvm.density import ProcessDensity
+from posterity.latent.gplvm.outputs import ProcessDensity
 from posterity.process import kernel_blocks
 
 NOISE = 0.3
@@ -38,7 +37,7 @@ each_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 def blocked(request, monkeypatch):
     """The kernel asked once for all rows, for blocks of them, and for blocks by two threads."""
     if request.param != "at once":
-        monkeypatch.setattr(density, "_AT_ONCE", 3)
+        monkeypatch.setattr("posterity.latent.gplvm.outputs._AT_ONCE", 3)
         monkeypatch.setattr(kernel_blocks, "_CPU_ROWS", 5)
     if request.param == "blocks by threads":
         monkeypatch.setattr(kernel_blocks, "_SHARED_FROM", 2)
@@ -92,7 +91,7 @@ def test_every_slope_is_that_of_differences(kernel, blocked):
 def test_blocks_and_all_rows_at_once_agree_on_several_blocks_and_strips(monkeypatch):
     X, Y = data(n=450)
     once = ProcessDensity(450)(X, Y, KERNELS["one length a column"], NOISE)
-    monkeypatch.setattr(density, "_AT_ONCE", 0)
+    monkeypatch.setattr("posterity.latent.gplvm.outputs._AT_ONCE", 0)
     many = ProcessDensity(450)(X, Y, KERNELS["one length a column"], NOISE)
     assert many.value == pytest.approx(once.value, rel=1e-12)
     for part in ("X", "theta", "log_noise", "Y"):

@@ -9,7 +9,7 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.latent.gplvm import hierarchy, placements, search, terms, tied
+from posterity.latent.gplvm import hierarchy, placements, search, terms
 from posterity.latent.gplvm.descent import Descent
 from posterity.latent.gplvm.hierarchy import Levels
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
@@ -333,7 +333,7 @@ def test_rows_of_a_motion_that_ties_nothing_are_where_each_is_by_itself(descent)
 def test_a_long_motion_is_taken_apart(monkeypatch, descent):
     Y = rows_with_gaps()[:3]
     whole, first = path_prior(np.arange(3.0), np.zeros(3, int)), path_prior(np.arange(2.0), [0, 0])
-    monkeypatch.setattr(tied, "AT_ONCE", 2 * 5)
+    monkeypatch.setattr("posterity.latent.gplvm.trajectories.AT_ONCE", 2 * 5)
     X, S = descent.locate_along(Y, whole, whole.start)
     X_first, S_first = descent.locate_along(Y[:2], first, first.start)
     np.testing.assert_allclose(X[:2], X_first, atol=1e-3)

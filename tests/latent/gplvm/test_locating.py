@@ -10,8 +10,8 @@ from support.latents import with_variance
 from posterity import kernels
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentMarginals
-from posterity.latent.gplvm import inducing_outputs, locating, maxima, tied
-from posterity.latent.gplvm.candidates import CandidatePoints
+from posterity.latent.gplvm import inducing_outputs, locating
+from posterity.latent.gplvm.search import CandidatePoints
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 
 N, D, Q = 6, 5, 2
@@ -137,7 +137,7 @@ def test_searches_start_at_candidates_that_explain_the_row(plane, Y, candidates)
 
 def test_rows_are_located_each_by_itself_and_in_blocks(monkeypatch, plane, Y, candidates):
     whole = locating.locate(plane, Y, candidates=candidates)
-    monkeypatch.setattr(maxima, "_VALUES", 2 * 3 * D)
+    monkeypatch.setattr("posterity.latent.gplvm.locating._VALUES", 2 * 3 * D)
     parts = locating.locate(plane, Y, candidates=candidates)
     assert parts.mean == pytest.approx(whole.mean, abs=1e-10)
     assert parts.covariance == pytest.approx(whole.covariance, abs=1e-10)
@@ -214,7 +214,7 @@ def test_rows_of_a_trajectory_are_where_the_joint_posterior_is(plane, Y, candida
 def test_rows_of_a_long_trajectory_are_as_sure_as_others_let_them(
     monkeypatch, plane, Y, candidates, along
 ):
-    monkeypatch.setattr(tied, "AT_ONCE", N * Q - 1)
+    monkeypatch.setattr("posterity.latent.gplvm.trajectories.AT_ONCE", N * Q - 1)
     found = locating.locate_along(plane, Y, Tied(along), np.empty(0), candidates=candidates)
     joint = joint_precision(plane, Y, along).reshape(N, Q, N, Q)
     for n in range(N):

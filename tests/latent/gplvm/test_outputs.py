@@ -10,7 +10,6 @@ from support.for_each import for_each
 from support.latents import with_variance
 
 from posterity import kernels
-from posterity.latent.gplvm import outputs
 from posterity.latent.gplvm.outputs import ExactOutputs
 from posterity.process.exact import Observations, ProcessPosterior
 
@@ -186,7 +185,7 @@ def test_missing_values_decode_a_column_at_a_time(kernel):
 @pytest.mark.parametrize("values", [1 << 20, 40], ids=["at once", "few rows at a time"])
 @each_kernel
 def test_log_density_of_new_rows_and_its_slope(kernel, values, monkeypatch):
-    monkeypatch.setattr(outputs, "_QUERY_VALUES", values)
+    monkeypatch.setattr("posterity.latent.gplvm.outputs._QUERY_VALUES", values)
     X, Y = data()
     term = term_of(holed(Y), kernel)
     decoder = term.decoder(X, term.start)

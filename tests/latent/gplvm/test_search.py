@@ -5,7 +5,7 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels, optimize
-from posterity.latent.gplvm import placements, search, starting, terms
+from posterity.latent.gplvm import placements, search, terms
 from posterity.latent.gplvm.outputs import ExactOutputs
 
 
@@ -78,7 +78,7 @@ def _curve(n=80, seed=0, least_noise=1e-6):
     rng, t = np.random.default_rng(seed), np.linspace(-1.5, 1.5, n)[:, None]
     Y = np.hstack([t, np.sin(2.0 * t), t * t, np.cos(3.0 * t)]) + 0.05 * rng.normal(size=(n, 4))
     Y -= Y.mean(axis=0)
-    X = starting.find_principal_start(Y, 2, rng).X
+    X = placements.find_principal_start(Y, 2, rng).X
     kernel, bounds = kernels.Scaled(kernels.RBF()).search_start(X)
     outputs = ExactOutputs(Y, kernel, bounds, 0.1, (least_noise, 10.0))
     judges = (outputs, terms.StandardNormalPrior(), terms.Volume())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from posterity.latent.gplvm import starting
+from posterity.latent.gplvm import placements
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def _low_rank(rng, n=40, d=6, rank=2):
 
 def test_the_start_is_the_principal_scores_with_variance_one(rng):
     Y = _low_rank(rng, rank=4)
-    start = starting.find_principal_start(Y, 3, rng)
+    start = placements.find_principal_start(Y, 3, rng)
     U, s, _ = np.linalg.svd(Y, full_matrices=False)
     np.testing.assert_allclose(np.abs(start.X.T @ U[:, :3]) / np.sqrt(40), np.eye(3), atol=1e-10)
     np.testing.assert_allclose(np.mean(start.X**2, axis=0), 1.0)
@@ -26,7 +26,7 @@ def test_the_start_is_the_principal_scores_with_variance_one(rng):
 
 
 def test_dimensions_past_the_rank_are_faint_but_not_equal(rng):
-    start = starting.find_principal_start(_low_rank(rng, rank=1), 3, rng)
+    start = placements.find_principal_start(_low_rank(rng, rank=1), 3, rng)
     assert np.array_equal(start.deviations > 0.0, [True, False, False])
     spread = start.X.std(axis=0)
     assert spread[0] == pytest.approx(1.0)
@@ -34,7 +34,7 @@ def test_dimensions_past_the_rank_are_faint_but_not_equal(rng):
 
 
 def test_outputs_that_are_all_alike_have_a_start(rng):
-    start = starting.find_principal_start(np.zeros((5, 2)), 2, rng)
+    start = placements.find_principal_start(np.zeros((5, 2)), 2, rng)
     assert np.all(np.isfinite(start.X))
     assert not start.deviations.any()
 
@@ -42,7 +42,7 @@ def test_outputs_that_are_all_alike_have_a_start(rng):
 def test_missing_values_of_low_rank_outputs_are_filled_in(rng):
     Y = _low_rank(rng, n=60)
     holes = np.where(rng.random(Y.shape) < 0.1, np.nan, Y)
-    filled = starting.fill_by_components(holes, 2)
+    filled = placements.fill_by_components(holes, 2)
     assert np.array_equal(filled[~np.isnan(holes)], Y[~np.isnan(holes)])
     np.testing.assert_allclose(filled, Y, atol=0.02 * np.abs(Y).max())
     U, s, Vt = np.linalg.svd(filled, full_matrices=False)
@@ -52,12 +52,12 @@ def test_missing_values_of_low_rank_outputs_are_filled_in(rng):
 
 def test_whole_outputs_are_not_copied(rng):
     Y = _low_rank(rng)
-    assert starting.fill_by_components(Y, 2) is Y
+    assert placements.fill_by_components(Y, 2) is Y
 
 
 def test_the_same_rows_start_at_the_same_place(rng):
     Y = _low_rank(rng)
     first, second = (
-        starting.find_principal_start(Y, 4, np.random.default_rng(3)).X for _ in range(2)
+        placements.find_principal_start(Y, 4, np.random.default_rng(3)).X for _ in range(2)
     )
     assert np.array_equal(first, second)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.latent.gplvm import tied
+from posterity.latent.gplvm import trajectories
 
 N, Q = 5, 3
 
@@ -32,22 +32,22 @@ def dense(A, P, columns):
 @pytest.mark.parametrize("columns", [slice(None), slice(0, 2)])
 def test_rows_are_as_sure_as_the_joint_covariance_says(A, C, columns):
     P = np.linalg.inv(C)
-    L = tied.factor_tied_precision(A, P, columns)
+    L = trajectories.factor_tied_precision(A, P, columns)
     covariance = np.linalg.inv(dense(A, P, columns)).reshape(N, Q, N, Q)
     np.testing.assert_allclose(L @ L.T, dense(A, P, columns), atol=1e-9)
-    for n, block in enumerate(tied.marginal_covariances(L, N)):
+    for n, block in enumerate(trajectories.marginal_covariances(L, N)):
         np.testing.assert_allclose(block, covariance[n, :, n], atol=1e-9)
 
 
 def test_stretches_have_the_prior_of_their_own_times(C):
     rows, P = np.array([4, 0, 3, 1, 2]), np.linalg.inv(C)
-    (first, P_first), (last, P_last) = tied.split_into_stretches(rows, P, 3)
+    (first, P_first), (last, P_last) = trajectories.split_into_stretches(rows, P, 3)
     np.testing.assert_array_equal(np.concatenate([first, last]), rows)
     np.testing.assert_allclose(P_first, np.linalg.inv(C[:3, :3]), atol=1e-8)
     np.testing.assert_allclose(P_last, np.linalg.inv(C[3:, 3:]), atol=1e-8)
 
 
 def test_a_short_group_is_one_stretch(C):
-    ((rows, P),) = tied.split_into_stretches(np.arange(N), C, N)
+    ((rows, P),) = trajectories.split_into_stretches(np.arange(N), C, N)
     assert P is C
     assert len(rows) == N

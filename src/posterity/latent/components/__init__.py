@@ -1,7 +1,6 @@
 """Principal components, of rows and of kernels, their evidence, and kernel clusters."""
 
 from posterity.latent.components.clusters import Clusters, find_clusters
-from posterity.latent.components.evidence import Spectrum
 from posterity.latent.components.kernel import (
     KernelComponents,
     center_kernel,
@@ -10,17 +9,15 @@ from posterity.latent.components.kernel import (
     iterate_cross_blocks,
 )
 from posterity.latent.components.preimages import find_preimages
-from posterity.latent.components.principal import Principal
+from posterity.latent.components.principal import Principal, Spectrum
 from posterity.latent.components.routes import (
-    decompose_by_columns,
-    decompose_by_projection,
-    decompose_by_rows,
-)
-from posterity.latent.components.sources import (
     FactoredSource,
     MemorySource,
     RowSource,
     StreamedSource,
+    decompose_by_columns,
+    decompose_by_projection,
+    decompose_by_rows,
     select_counted_rows,
     sum_over_blocks,
 )

@@ -1,15 +1,16 @@
 """Latent points: unknown inputs of a Gaussian process, found with it from its outputs."""
 
-from posterity.latent.gplvm.chains import weigh_by_motion
 from posterity.latent.gplvm.descent import Descent
 from posterity.latent.gplvm.hierarchy import HierarchyPlan, LearnedHierarchy, Levels, fit_hierarchy
-from posterity.latent.gplvm.latent_fit import MapFit, Placed, VariationalFit
-from posterity.latent.gplvm.left_out import (
+from posterity.latent.gplvm.latent_fit import (
+    MapFit,
+    Placed,
+    VariationalFit,
     compute_widening,
     locate_left_out,
     measure_left_out_noise,
 )
-from posterity.latent.gplvm.row_outputs import RowHypotheses, find_hypotheses
+from posterity.latent.gplvm.row_outputs import RowHypotheses, find_hypotheses, weigh_by_motion
 from posterity.latent.gplvm.terms import StandardNormalPrior
 from posterity.latent.gplvm.training import LatentPlan, fit_latent_points
 from posterity.latent.gplvm.trajectories import Path, TrajectoryPrior

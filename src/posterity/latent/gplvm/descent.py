@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from posterity import optimize
 from posterity.arrays import Array
-from posterity.latent.gplvm import hierarchy, locating, maxima, tied
-from posterity.latent.gplvm.candidates import CandidatePoints
-from posterity.latent.gplvm.coordinates import Coordinates
+from posterity.latent.gplvm import hierarchy, locating, trajectories
 from posterity.latent.gplvm.inducing_outputs import InducingDecoder
 from posterity.latent.gplvm.outputs import ExactDecoder
+from posterity.latent.gplvm.search import CandidatePoints, Coordinates
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
@@ -64,15 +63,17 @@ class Descent:
         k, places = min(_STARTS, len(self.X)), self._candidates()
         parts = [
             self._locate_some(y, places.choose_starts(y, k), max_iter)
-            for y in maxima.split_rows(Y, max(len(self.X), k * Y.shape[1]))
+            for y in locating.split_rows(Y, max(len(self.X), k * Y.shape[1]))
         ]
         X, S = (np.concatenate(column) for column in zip(*parts, strict=True))
         return X, S
 
     def _locate_some(self, Y: Array, starts: Array, max_iter: int) -> tuple[Array, Array]:
         """The same of some rows, each from its own starts (n, k, Q)."""
-        X, _ = maxima.find_highest(lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter)
-        A = maxima.difference_curvature(lambda x: self.log_posterior(x, Y)[1], X)
+        X, _ = locating.find_highest(
+            lambda x, rows: self.log_posterior(x, Y[rows]), starts, max_iter
+        )
+        A = locating.difference_curvature(lambda x: self.log_posterior(x, Y)[1], X)
         least = np.full(len(X), min(1.0, 1.0 / self.root_variance))
         return self._place_unseen_parts(Y, X, eigen.invert_precisions(A, least)[0])
 
@@ -84,9 +85,9 @@ class Descent:
         Groups of more than 3,000 coordinates are taken apart, into stretches of time.
         """
         X, S = self.locate(Y, max_iter=max_iter)
-        longest = max(1, tied.AT_ONCE // X.shape[1])
+        longest = max(1, trajectories.AT_ONCE // X.shape[1])
         for group, precision in prior.precisions(own):
-            for rows, P in tied.split_into_stretches(group, precision, longest):
+            for rows, P in trajectories.split_into_stretches(group, precision, longest):
                 X[rows], S[rows] = self._locate_group(Y[rows], X[rows], P, max_iter)
         return X, S
 
@@ -109,15 +110,15 @@ class Descent:
             announce=False,
         )
         found = coordinates.to_point(best.x).reshape(shape)
-        S = tied.marginal_covariances(self._precision(Y, found, P), len(Y))
+        S = trajectories.marginal_covariances(self._precision(Y, found, P), len(Y))
         return self._place_unseen_parts(Y, found, S)
 
     def _precision(self, Y: Array, X: Array, P: Array) -> Array:
         """The factor of that of all points of a group; where a row curves up it counts as flat."""
         F = eigen.semidefinite_factors(
-            maxima.difference_curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
+            locating.difference_curvature(lambda x: self._log_density_of_rows(x, Y)[1], X)
         )
-        return tied.factor_tied_precision(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
+        return trajectories.factor_tied_precision(F @ np.swapaxes(F, 1, 2), P, self.levels.root)
 
     def _log_density_of_rows(self, X: Array, Y: Array) -> tuple[Array, Array]:
         """The log posterior and its gradient, without what was known of root points before."""

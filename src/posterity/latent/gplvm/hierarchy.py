@@ -14,9 +14,8 @@ import numpy as np
 
 from posterity import kernels
 from posterity.arrays import Array
-from posterity.latent.gplvm import curvature, placements, search, starting
-from posterity.latent.gplvm.density import ProcessDensity
-from posterity.latent.gplvm.outputs import ExactOutputs
+from posterity.latent.gplvm import inducing_outputs, placements, search
+from posterity.latent.gplvm.outputs import ExactOutputs, ProcessDensity
 from posterity.latent.gplvm.terms import LatentPrior, Term, Volume
 
 _NOISE_RANGE = (1e-6, 10.0)  # of the mean variance of a part's columns
@@ -104,7 +103,7 @@ class RootNode:
         """As Gauss and Newton take it, of both levels: parts' points may move with the root's."""
         root, below = self.levels.root, self.levels.below
         R, J = np.ascontiguousarray(X[:, root]), np.ascontiguousarray(X[:, below])
-        hold = curvature.PointCurvature.from_outputs(
+        hold = inducing_outputs.PointCurvature.from_outputs(
             R, J, self.kernel.with_theta(own), self.noise_variance
         )
         hold.add_to(H[:, root, :, root], np.arange(len(X)))
@@ -186,11 +185,11 @@ def start_hierarchy(parts: Sequence[Array], levels: Levels, rng: np.random.Gener
     """
     ends = np.cumsum([Y.shape[1] for Y in parts])[:-1]
     whole = np.split(
-        starting.fill_by_components(np.hstack(parts), sum(levels.n_parts)), ends, axis=1
+        placements.fill_by_components(np.hstack(parts), sum(levels.n_parts)), ends, axis=1
     )
     pairs = zip(whole, levels.n_parts, strict=True)
-    below = [starting.find_principal_start(Y, n, rng).X for Y, n in pairs]
-    root = starting.find_principal_start(np.hstack(below), levels.n_root, rng).X
+    below = [placements.find_principal_start(Y, n, rng).X for Y, n in pairs]
+    root = placements.find_principal_start(np.hstack(below), levels.n_root, rng).X
     return np.hstack([root, *below])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from posterity.arrays import Array
 from posterity.inference import observations as inducing_observed
 from posterity.inference.observations import Observations
 from posterity.inference.posterior import LatentMarginals
-from posterity.latent.gplvm import curvature, observed
+from posterity.latent.gplvm import outputs
+from posterity.process import kernel_blocks
 from posterity.process.inducing import rows
 
 
@@ -64,7 +66,7 @@ class InducingOutputs:
         self.kernel, self.kernel_bounds, self.Z = kernel, kernel_bounds, Z
         self.noise_variance, self.noise_bounds = noise_variance, noise_bounds
         self.n_outputs = Y.shape[1]
-        self._groups = observed.group_columns(Y)
+        self._groups = outputs.group_columns(Y)
 
     @property
     def start(self) -> Array:
@@ -111,7 +113,7 @@ class InducingOutputs:
         """As Gauss and Newton take it."""
         kernel, noise, Z = self.read_parameters(own)
         for group, summary in self._summaries(X, own):
-            hold = curvature.PointCurvature.by_points(X[group.rows], Z, kernel, noise, summary)
+            hold = PointCurvature.by_points(X[group.rows], Z, kernel, noise, summary)
             hold.add_to(H, group.rows)
 
     def decoder(self, X: Array, own: Array) -> InducingDecoder:
@@ -128,7 +130,7 @@ class InducingOutputs:
 
     def _summaries(
         self, X: Array, own: Array
-    ) -> Iterator[tuple[observed.ObservedGroup, rows.BoundTerms]]:
+    ) -> Iterator[tuple[outputs.ObservedGroup, rows.BoundTerms]]:
         """The posterior from the rows of each group; all share the factor of K_uu."""
         carrier, L = rows.InducingNoise(*self.read_parameters(own)), None
         for group in self._groups:
@@ -186,7 +188,7 @@ class InducingDecoder:
         for part in self.parts:
             b = linalg.solve_lower(part.L_B, a)
             s = unseen + np.sum(b * b, axis=0) + self.noise_variance
-            density, d_mean, ds = observed.log_normal(Y[:, part.columns], a.T @ part.m, s)
+            density, d_mean, ds = outputs.log_normal(Y[:, part.columns], a.T @ part.m, s)
             value += density
             dk += ds
             da += part.m @ d_mean.T
@@ -198,3 +200,93 @@ class InducingDecoder:
         """a = L^-1 K_uf (M, n), and the prior variance that u does not carry (n,)."""
         a, prior = linalg.solve_lower(self.L, K.T), self.kernel.diag(X)
         return a, linalg.nonnegative(prior - np.sum(a * a, axis=0), prior)
+
+
+_OUTPUTS = 16  # principal ones; those of the most slope, and each costs a pass over the kernel
+
+
+class WhitenedProcess(Protocol):
+    """The posterior of v = L^-1 u, the values of a process at the points that carry it."""
+
+    @property
+    def L(self) -> Array:
+        """(M, M), lower factor of K_uu."""
+
+    @property
+    def L_B(self) -> Array:
+        """(M, M), lower factor of the posterior precision of v."""
+
+    @property
+    def m(self) -> Array:
+        """(M, D), posterior means of v."""
+
+
+@dataclass(frozen=True)
+class PointCurvature:
+    """Derivatives of a process in its latent points.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0]])
+    >>> hold = PointCurvature.from_outputs(X, X, kernels.Linear(1.0), 0.1)
+    >>> H = np.zeros((2, 1, 2, 1))
+    >>> hold.add_to(H, np.arange(2))
+    >>> H.reshape(2, 2).round(3)
+    array([[8.264, 0.   ],
+           [0.   , 0.751]])
+    """
+
+    P: Array  # (N, N), C^-1
+    J: Array  # (N, Q, D), slopes of the means
+
+    @classmethod
+    def from_outputs(
+        cls, X: Array, Y: Array, kernel: kernels.Kernel, noise_variance: float
+    ) -> PointCurvature:
+        """From outputs Y (N, D) at latent points X."""
+        L = linalg.cholesky_in_place(kernel_blocks.with_diagonal(kernel(X), noise_variance))
+        J = _slopes(kernel.tangent(X, X), linalg.solve_cholesky(L, Y), len(X))
+        return cls(linalg.inverse_from_cholesky(L), J)
+
+    @classmethod
+    def by_points(
+        cls, X: Array, Z: Array, kernel: kernels.Kernel, noise_variance: float, v: WhitenedProcess
+    ) -> PointCurvature:
+        """From a process that points Z carry: C = K_fu K_uu^-1 K_uf + noise."""
+        tangent = kernel.tangent(X, Z)
+        V = linalg.solve_lower(v.L_B, linalg.solve_lower(v.L, tangent.value.T))
+        P = (np.eye(len(X)) - V.T @ V / noise_variance) / noise_variance  # [GPML A.9]
+        J = _slopes(tangent, linalg.solve_lower_transposed(v.L, principal_outputs(v.m)), len(X))
+        return cls(P, J)
+
+    def add_to(self, H: Array, rows: NDArray[np.intp]) -> None:
+        """H (N, Q, N, Q), with this at some rows, in place."""
+        Q = self.J.shape[1]
+        for q in range(Q):
+            for p in range(Q):
+                H[rows[:, None], q, rows, p] += self.P * (self.J[:, q] @ self.J[:, p].T)
+
+    def add_to_outputs(self, across: Array, back: Array, outputs: Array) -> None:
+        """The same where outputs may move, too: they are off by what they do less J dX.
+
+        Blocks (N, Q, N, D), (N, D, N, Q) and (N, D, N, D), in place.
+        """
+        for d in range(self.J.shape[2]):
+            outputs[:, d, :, d] += self.P
+            for q in range(self.J.shape[1]):
+                tied = self.J[:, q, d, None] * self.P
+                across[:, q, :, d] -= tied
+                back[:, d, :, q] -= tied.T
+
+
+def principal_outputs(Y: Array) -> Array:
+    """The first principal components of outputs Y (N, D), which have most of the slopes."""
+    U, s, _ = linalg.thin_svd(Y)
+    return U[:, :_OUTPUTS] * s[:_OUTPUTS]
+
+
+def _slopes(tangent: kernels.Tangent, weights: Array, n: int) -> Array:
+    """d/dx of k(x, Z) w at n points, for each column w of the weights (M, D): (n, Q, D)."""
+    shape = (n, len(weights))
+    each = (np.ascontiguousarray(np.broadcast_to(w, shape)) for w in weights.T)
+    return np.stack([tangent.inputs(G) for G in each], axis=2)

@@ -6,21 +6,136 @@ rows that explain the row best. About the maximum it is taken for normal (Laplac
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from posterity import optimize
 from posterity.arrays import Array
-from posterity.latent.gplvm import maxima, sigma_points, tied
-from posterity.latent.gplvm.candidates import CandidatePoints
+from posterity.latent.gplvm import trajectories
+from posterity.latent.gplvm.search import CandidatePoints
 from posterity.latent.gplvm.terms import Decoder, LatentPrior
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 from posterity.linalg import eigen
 
-_ROWS = 64  # decoded at a time, up to 256 points each
+Rule: TypeAlias = tuple[Array, Array]
+"""Points (n, Q), and weights (n,)."""
+
+_POINTS = 256  # at most, of a product rule
+_ALONG = 9  # at most, along one dimension
+_FEWEST = 4  # along one: with fewer a product rule is no better than two points for each
+
+
+@functools.lru_cache(maxsize=32)
+def standard_rule(n_dimensions: int) -> Rule:
+    """Points (n, Q) and weights (n,) of a rule for averages over N(0, I); not to be changed.
+
+    In up to four dimensions Gauss's rule along each, exact for polynomials of degree 17 in one or
+    two and 11 and 7 in three and four. In more, two points on each axis, exact to degree 3.  [AH]
+
+    Examples
+    --------
+    >>> points, weights = standard_rule(2)
+    >>> points.shape, round(float(weights @ points[:, 0] ** 4), 9)
+    ((81, 2), 3.0)
+    """
+    along = min(_ALONG, int(_POINTS ** (1.0 / n_dimensions) + 1e-9))
+    if along < _FEWEST:
+        return axis_rule(n_dimensions)
+    nodes, shares = np.polynomial.hermite_e.hermegauss(along)
+    points = np.array(list(itertools.product(nodes, repeat=n_dimensions)))
+    weights = np.prod(list(itertools.product(shares / shares.sum(), repeat=n_dimensions)), axis=1)
+    return points, weights
+
+
+@functools.lru_cache(maxsize=32)
+def axis_rule(n_dimensions: int) -> Rule:
+    """Two points on each axis for averages over N(0, I), exact to degree 3; not to be changed. [AH]
+
+    Examples
+    --------
+    >>> axis_rule(1)
+    (array([[ 1.],
+           [-1.]]), array([0.5, 0.5]))
+    """
+    arms = np.sqrt(n_dimensions) * np.eye(n_dimensions)
+    points = np.concatenate([arms, -arms])
+    return points, np.full(len(points), 1.0 / len(points))
+
+
+_VALUES = 1 << 21  # of one array at a time: 16 MiB
 _LEAST_GAIN = 1e-6  # nats: the point is then found to a thousandth of its deviation
+_FIRST_STEP = 1e-3  # and the longest, of the prior's deviation: not out of a narrow valley
+_LONGEST_STEP = 0.5
+_STEP = 1e-4  # for curvature by differences; of the prior's deviation, in which functions bend
+
+# From points (m, Q) and the row of each: values (m,) and their gradients (m, Q).
+RowsAndSlopes: TypeAlias = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
+
+
+def find_highest(
+    log_posterior: RowsAndSlopes, starts: Array, max_iter: int
+) -> tuple[Array, NDArray[np.bool_]]:
+    """The highest point (n, Q) found for each row from its own starts (n, k, Q).
+
+    And whether the search for it ended by itself.
+    """
+    n, k, _ = starts.shape
+    ends = climb(log_posterior, starts, max_iter)
+    best = np.arange(n) * k + np.argmin(ends.value.reshape(n, k), axis=1)
+    return ends.x[best], ends.converged[best]
+
+
+def climb(log_posterior: RowsAndSlopes, starts: Array, max_iter: int) -> optimize.ManyOptima:
+    """The maximum next to each start (n, k, Q), n k of them, and minus the function there.
+
+    The function takes points (m, Q) and the row of each; it returns values (m,) and their
+    gradients (m, Q).
+    """
+    n, k, Q = starts.shape
+
+    def value_and_gradient(X: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
+        value, slope = log_posterior(X, which // k)
+        return -value, -slope
+
+    return optimize.minimise_many(
+        value_and_gradient,
+        starts.reshape(n * k, Q),
+        first_step=_FIRST_STEP,
+        longest_step=_LONGEST_STEP,
+        max_iter=max_iter,
+        least_gain=_LEAST_GAIN,
+    )
+
+
+def difference_curvature(slopes: Callable[[Array], Array], X: Array) -> Array:
+    """Minus the second derivatives (n, Q, Q) at X of functions of each row, by differences.
+
+    Examples
+    --------
+    >>> difference_curvature(lambda X: -2.0 * X, np.zeros((1, 2))).round(6) + 0.0
+    array([[[2., 0.],
+            [0., 2.]]])
+    """
+    columns = []
+    for step in _STEP * np.eye(X.shape[1]):
+        columns.append((slopes(X - step) - slopes(X + step)) / (2.0 * _STEP))
+    A = np.stack(columns, axis=2)
+    return 0.5 * (A + np.swapaxes(A, 1, 2))
+
+
+def split_rows(Y: Array, n_values: int) -> Iterator[Array]:
+    """Rows of which each asks for so many values, some at a time; one piece at least."""
+    size = max(1, _VALUES // n_values)
+    return (Y[i : i + size] for i in range(0, max(1, len(Y)), size))
+
+
+_ROWS = 64  # decoded at a time, up to 256 points each
 
 
 @dataclass(frozen=True)
@@ -69,7 +184,7 @@ def locate(
     """
     k = min(n_starts, len(candidates))
     places = CandidatePoints.from_decoder(decoder, candidates)
-    few = maxima.split_rows(Y, max(len(candidates), k * Y.shape[1]))
+    few = split_rows(Y, max(len(candidates), k * Y.shape[1]))
     parts = [_locate_some(decoder, y, places.choose_starts(y, k), max_iter) for y in few]
     columns = zip(*((p.mean, p.covariance, p.log_density, p.converged) for p in parts), strict=True)
     return Located(*(np.concatenate(column) for column in columns))
@@ -80,11 +195,11 @@ def _locate_some(decoder: Decoder, Y: Array, candidates: Array, max_iter: int) -
     unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(unseen[:, None, None], 0.0, candidates)
 
-    X, converged = maxima.find_highest(weigh_by_normal(decoder, Y), starts, max_iter)
+    X, converged = find_highest(weigh_by_normal(decoder, Y), starts, max_iter)
     return approximate_about(decoder, Y, X, -X, np.ones_like(X), converged)
 
 
-def weigh_by_normal(decoder: Decoder, Y: Array) -> maxima.RowsAndSlopes:
+def weigh_by_normal(decoder: Decoder, Y: Array) -> RowsAndSlopes:
     """The log posterior of latent points of rows, up to a constant, under a standard normal."""
 
     def log_posterior(X: Array, rows: NDArray[np.intp]) -> tuple[Array, Array]:
@@ -157,9 +272,9 @@ def locate_along_at(
     covariance = given_others.covariance.copy()
     F = eigen.semidefinite_factors(_curvature(decoder, Y, X))  # what curves up counts as flat
     for rows, P in prior.precisions(own):
-        if len(rows) * X.shape[1] <= tied.AT_ONCE:
-            L = tied.factor_tied_precision(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
-            covariance[rows] = tied.marginal_covariances(L, len(rows))
+        if len(rows) * X.shape[1] <= trajectories.AT_ONCE:
+            L = trajectories.factor_tied_precision(F[rows] @ np.swapaxes(F[rows], 1, 2), P)
+            covariance[rows] = trajectories.marginal_covariances(L, len(rows))
     return replace(given_others, covariance=covariance)
 
 
@@ -192,7 +307,7 @@ def decode_normal_points(decoder: Decoder, mean: Array, covariance: Array) -> tu
 def _decode_block(decoder: Decoder, mean: Array, covariance: Array) -> tuple[Array, Array]:
     """The same of one block of rows."""
     n, Q = mean.shape
-    points, weights = sigma_points.standard_rule(Q)
+    points, weights = standard_rule(Q)
     F = eigen.semidefinite_factors(covariance)
     places = mean + np.einsum("pq,ndq->pnd", points, F)  # (points, n, Q)
     answer = decoder.latent(places.reshape(-1, Q))
@@ -224,7 +339,7 @@ def approximate_about(
 
 def _curvature(decoder: Decoder, Y: Array, X: Array) -> Array:
     """That of each row's log density."""
-    return maxima.difference_curvature(lambda points: decoder.log_density(points, Y)[1], X)
+    return difference_curvature(lambda points: decoder.log_density(points, Y)[1], X)
 
 
 def _own_precision(prior: LatentPrior, X: Array, own: Array) -> Array:

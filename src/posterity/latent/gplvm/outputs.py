@@ -5,6 +5,7 @@ Columns that miss the same rows share a covariance, which is that of the rows th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,172 @@ from numpy.typing import NDArray
 from posterity import kernels, linalg
 from posterity.arrays import Array
 from posterity.inference.posterior import LatentMarginals
-from posterity.latent.gplvm import curvature, observed
-from posterity.latent.gplvm.density import ProcessDensity
+from posterity.latent.gplvm import inducing_outputs
+from posterity.process import exact, kernel_blocks
 from posterity.process.exact import Observations, ProcessPosterior
+
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+@dataclass(frozen=True)
+class ObservedGroup:
+    """Columns that have values in the same rows, and these."""
+
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    Y: Array  # (len(rows), len(columns)), with nothing missing
+
+
+def group_columns(Y: Array) -> tuple[ObservedGroup, ...]:
+    """The columns of Y (N, D), those that miss the same rows together; NaN is missing.
+
+    Raises
+    ------
+    ValueError
+        Where a column has no value at all.
+
+    Examples
+    --------
+    >>> found = group_columns(np.array([[1.0, 2.0, 3.0], [np.nan, 4.0, 5.0]]))
+    >>> [(group.rows.tolist(), group.columns.tolist()) for group in found]
+    [([0], [0]), ([0, 1], [1, 2])]
+    """
+    seen = ~np.isnan(Y)
+    _refuse_empty(np.flatnonzero(~seen.any(axis=0)))
+    patterns, which = np.unique(seen, axis=1, return_inverse=True)
+    pairs = ((np.flatnonzero(p), np.flatnonzero(which == k)) for k, p in enumerate(patterns.T))
+    return tuple(ObservedGroup(i, j, Y[np.ix_(i, j)]) for i, j in pairs)
+
+
+def log_normal(Y: Array, mean: Array, s: Array) -> tuple[Array, Array, Array]:
+    """sum_d log N(y_nd | mean_nd, s_n), (n,), over those not missing; its slopes in mean and s.
+
+    Examples
+    --------
+    >>> Y, mean = np.array([[1.0, np.nan]]), np.zeros((1, 2))
+    >>> value, d_mean, ds = log_normal(Y, mean, np.array([2.0]))
+    >>> value.round(4), d_mean, ds
+    (array([-1.5155]), array([[0.5, 0. ]]), array([-0.125]))
+    """
+    seen = ~np.isnan(Y)
+    R = np.where(seen, Y - mean, 0.0)
+    n_seen, squares = np.sum(seen, axis=1), np.sum(R * R, axis=1)
+    value = -0.5 * (n_seen * (_LOG_2PI + np.log(s)) + squares / s)
+    return value, R / s[:, None], 0.5 * (squares / s - n_seen) / s
+
+
+def _refuse_empty(columns: NDArray[np.intp]) -> None:
+    if not len(columns):
+        return
+    if len(columns) == 1:
+        raise ValueError(f"column {columns[0]} of the outputs has no value at all; leave it out.")
+    named = ", ".join(str(column) for column in columns[:5])
+    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
+    raise ValueError(f"columns {named}{more} of the outputs have no value at all; leave them out.")
+
+
+_AT_ONCE = 1024  # rows
+
+
+@dataclass(frozen=True)
+class SlopedDensity:
+    """A log density, and its gradient in all that it depends on."""
+
+    value: float
+    X: Array  # (N, Q)
+    theta: Array  # (P,), of the kernel
+    log_noise: float
+    Y: Array  # (N, D)
+
+
+class ProcessDensity:
+    """log p(Y | X) = sum_d log N(y_d | 0, K + noise), K = k(X, X), as a function.  [LAW]
+
+    The memory of the matrix is kept from one call to the next, so that two threads need two of
+    these.
+
+    Parameters
+    ----------
+    n_rows : int
+        The most rows it will be asked about.
+
+    Examples
+    --------
+    >>> from posterity.kernels import RBF
+    >>> X, Y = np.array([[0.0], [1.0]]), np.array([[1.0, 0.5], [-1.0, 0.5]])
+    >>> answer = ProcessDensity(2)(X, Y, RBF(1.0), 0.1)
+    >>> round(answer.value, 4), answer.X.round(4).tolist()
+    (-5.6769, [[-1.565], [1.565]])
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._memory: Array | None = None
+        self._kept: kernels.Tangent | None = None
+
+    def __call__(
+        self,
+        X: Array,
+        Y: Array,
+        kernel: kernels.Kernel,
+        noise_variance: float,
+        *,
+        n_outputs: int | None = None,
+    ) -> SlopedDensity:
+        """At latent points X (N, Q), for outputs Y (N, D).
+
+        All but the gradient in Y depends on Y Y^T alone. So Y may be any matrix that has the same,
+        with ``n_outputs`` to say what D is; the gradient in Y is then that in this matrix.
+
+        Raises ``linalg.NotPositiveDefiniteError`` where the covariance is not, to rounding.
+        """
+        n, D = len(X), Y.shape[1] if n_outputs is None else n_outputs
+        K = self._matrix(n)
+        tangent = kernel.tangent(X) if n <= _AT_ONCE else None
+        _fill_matrix(K, kernel, X, tangent)
+        L = linalg.cholesky_in_place(kernel_blocks.with_diagonal(K, noise_variance))
+        U = linalg.solve_lower(L, Y)
+        a = linalg.solve_lower_transposed(L, U)
+        value = -0.5 * (float(np.vdot(U, U)) + D * (linalg.log_determinant(L) + n * _LOG_2PI))
+        G = _kernel_gradient(linalg.inverse_in_place(L), a, D)
+        theta, first = (
+            tangent.both(G)
+            if tangent is not None
+            else kernel_blocks.pullback_with_inputs(G, kernel, X)
+        )
+        # Its memory is not given back to the system, which would be asked for it again at once.
+        self._kept = tangent
+        return SlopedDensity(value, 2.0 * first, theta, noise_variance * float(np.trace(G)), -a)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy has memory of its own."""
+        return type(self), (self._n_rows,)
+
+    def _matrix(self, n: int) -> Array:
+        """Memory for n x n numbers in Fortran order, in which LAPACK loses the fewest digits."""
+        if self._memory is None:
+            rows = exact.Observations.from_targets(np.empty((self._n_rows, 1)))
+            self._memory = exact.allocate(rows).reshape(-1, order="F")
+        return self._memory[: n * n].reshape((n, n), order="F")
+
+
+def _fill_matrix(
+    K: Array, kernel: kernels.Kernel, X: Array, tangent: kernels.Tangent | None
+) -> None:
+    """k(X, X) below the diagonal of K at least, and on it."""
+    if tangent is None:
+        kernel_blocks.fill(K, kernel, X, np.zeros(len(X)))
+    else:
+        tangent.write(K.T)  # symmetric, and so written as it lies in memory
+
+
+def _kernel_gradient(P: Array, a: Array, n_outputs: int) -> Array:
+    """dL/dK = (a a^T - D K^-1) / 2 in full, where P has K^-1 below its diagonal.  [GPML 5.9]"""
+    linalg.products.update_lower_triangle(P, a, keep=-0.5 * n_outputs, scale=0.5)
+    G = P.T  # in which it stands above, and rows lie in a row
+    linalg.blocked.restore_lower_triangle(G, np.diagonal(G).copy())
+    return G
+
 
 _QUERY_VALUES = 1 << 20  # covariances of queries with rows held at a time: 8 MiB, several times
 
@@ -60,7 +224,7 @@ class ExactOutputs:
     ) -> None:
         self.Y, self.kernel, self.kernel_bounds = Y, kernel, kernel_bounds
         self.noise_variance, self.noise_bounds = noise_variance, noise_bounds
-        self._groups = observed.group_columns(Y)
+        self._groups = group_columns(Y)
         # The density depends on Y Y^T alone: of many columns, a factor with N of them does.
         self._factors = [linalg.triangular_factor(group.Y.T).T for group in self._groups]
         self._density = ProcessDensity(len(Y))
@@ -109,8 +273,8 @@ class ExactOutputs:
         """As Gauss and Newton take it."""
         kernel, noise = self.read_parameters(own)
         for group, factor in zip(self._groups, self._factors, strict=True):
-            Y = curvature.principal_outputs(factor)
-            curvature.PointCurvature.from_outputs(X[group.rows], Y, kernel, noise).add_to(
+            Y = inducing_outputs.principal_outputs(factor)
+            inducing_outputs.PointCurvature.from_outputs(X[group.rows], Y, kernel, noise).add_to(
                 H, group.rows
             )
 
@@ -172,7 +336,7 @@ def _log_density(posterior: ProcessPosterior, X: Array, Y: Array) -> tuple[Array
     k = tangent.value  # (n, N)
     V = linalg.solve_lower(L, k.T)
     s = posterior.variance_given(X, V) + posterior.noise_variance
-    value, d_mean, ds = observed.log_normal(Y, k @ a, s)
+    value, d_mean, ds = log_normal(Y, k @ a, s)
     G = d_mean @ a.T
     G -= (2.0 * ds)[:, None] * linalg.solve_lower_transposed(L, V).T
     return value, tangent.inputs(G) + kernel.diag_pullback_inputs(X, ds)

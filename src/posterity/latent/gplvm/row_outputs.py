@@ -8,6 +8,7 @@ in place of draws.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from posterity import kernels
 from posterity.arrays import Array
-from posterity.latent.gplvm import maxima, sigma_points
-from posterity.latent.gplvm.candidates import CandidatePoints
+from posterity.latent.gplvm import locating
 from posterity.latent.gplvm.locating import approximate_about, weigh_by_normal
+from posterity.latent.gplvm.search import CandidatePoints
 from posterity.latent.gplvm.terms import Decoder
 from posterity.linalg import eigen
 
@@ -83,7 +85,7 @@ def decode_rows(
     >>> mean.round(1) + 0.0, np.sqrt(variance).round(1)
     (array([[1., 0.]]), array([[0.1, 1. ]]))
     """
-    rule = sigma_points.standard_rule(candidates.shape[1])
+    rule = locating.standard_rule(candidates.shape[1])
     blocks = [
         _decode_hills(decoder, y, hills.add_prior(len(y)), rule).average()
         for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter)
@@ -117,7 +119,7 @@ def find_hypotheses(
     >>> found.weight.round(1) + 0.0, found.mean[:, 1].round(1)
     (array([0.5, 0.5]), array([ 1., -1.]))
     """
-    rule = sigma_points.axis_rule(candidates.shape[1])
+    rule = locating.axis_rule(candidates.shape[1])
     blocks, first = [], 0
     for y, hills in _find_in_blocks(decoder, Y, candidates, len(rule[0]), max_iter):
         found = _decode_hills(decoder, y, hills, rule)
@@ -135,13 +137,11 @@ def _find_in_blocks(
     """Some rows at a time, and their hills."""
     places = CandidatePoints.from_decoder(decoder, candidates)
     width = max(2 * candidates.shape[1] * len(candidates), _STARTS * n_points * Y.shape[1])
-    for y in maxima.split_rows(Y, width):
+    for y in locating.split_rows(Y, width):
         yield y, _find_hills(decoder, y, places.choose_peaks(y, _STARTS), max_iter)
 
 
-def _decode_hills(
-    decoder: Decoder, Y: Array, hills: _Hills, rule: sigma_points.Rule
-) -> RowHypotheses:
+def _decode_hills(decoder: Decoder, Y: Array, hills: _Hills, rule: locating.Rule) -> RowHypotheses:
     """Outputs on each hill: averages over the points of the rule, weighed by the posterior."""
     points, log_weights = hills.weigh_points(decoder, Y, rule)
     f = decoder.latent(points.reshape(-1, points.shape[-1]))
@@ -178,9 +178,7 @@ class _Hills:
         both = zip((self.mean, self.factor, self.log_share), more, strict=True)
         return _Hills(row[order], *(np.concatenate(pair)[order] for pair in both))
 
-    def weigh_points(
-        self, decoder: Decoder, Y: Array, rule: sigma_points.Rule
-    ) -> tuple[Array, Array]:
+    def weigh_points(self, decoder: Decoder, Y: Array, rule: locating.Rule) -> tuple[Array, Array]:
         """Points (h, P, Q) of a rule about each maximum, and their log weights (h, P)."""
         nodes, shares = rule
         points = self.mean[:, None] + np.einsum("pq,hdq->hpd", nodes, self.factor)
@@ -212,7 +210,7 @@ def _find_hills(decoder: Decoder, Y: Array, starts: Array, max_iter: int) -> _Hi
     n, k, _ = starts.shape
     is_unseen = np.all(np.isnan(Y), axis=1)
     starts = np.where(is_unseen[:, None, None], 0.0, starts)
-    ends = maxima.climb(weigh_by_normal(decoder, Y), starts, max_iter)
+    ends = locating.climb(weigh_by_normal(decoder, Y), starts, max_iter)
     kept = ~_is_repeated(ends.x.reshape(starts.shape)).ravel()
     row, X = np.repeat(np.arange(n), k)[kept], ends.x[kept]
     found = approximate_about(decoder, Y[row], X, -X, np.ones_like(X), ends.converged[kept])
@@ -239,3 +237,78 @@ def _sum_by_row(row: NDArray[np.intp], values: Array, n: int) -> Array:
     """Sums (n, D) of the values (m, D) of each row."""
     starts = np.searchsorted(row, np.arange(n))
     return np.add.reduceat(values, starts, axis=0)
+
+
+def weigh_by_motion(
+    found: RowHypotheses, kernel: kernels.Kernel, times: Array, groups: NDArray[np.intp]
+) -> RowHypotheses:
+    """Hypotheses with their weights given all frames of a motion, by forward and backward sums.
+
+    Each frame is weighed by itself first, under a standard normal prior of its latent point. From
+    one frame to the next, points change as in the process over time of these two frames: r x is
+    expected after x, with the variance 1 - r^2, where r is the correlation. Both points are taken
+    for normal, with the covariances of their hills.
+
+    Parameters
+    ----------
+    found : RowHypotheses
+        Of n frames.
+    kernel : Kernel
+        Over time; one at equal times.
+    times : array (n,)
+    groups : array (n,)
+        Frames of a group make one motion.
+
+    Examples
+    --------
+    >>> row, point = np.array([0, 0, 1]), np.array([[-1.0], [1.0], [0.9]])
+    >>> narrow, nothing = np.full((3, 1, 1), 0.01), np.zeros((3, 1))
+    >>> found = RowHypotheses(row, np.array([0.5, 0.5, 1.0]), point, narrow, nothing, nothing)
+    >>> times, together = np.array([0.0, 0.1]), np.zeros(2, dtype=int)
+    >>> weigh_by_motion(found, kernels.RBF(0.3), times, together).weight.round(3)
+    array([0., 1., 1.])
+    """
+    weight = found.weight.copy()
+    hills = np.split(np.arange(len(found.row)), np.flatnonzero(np.diff(found.row)) + 1)
+    for group in np.unique(groups):
+        frames = np.flatnonzero(groups == group)
+        order = frames[np.argsort(times[frames], kind="stable")]
+        chain = [hills[frame] for frame in order]
+        r = [
+            float(kernel(times[[a], None], times[[b], None])[0, 0])
+            for a, b in itertools.pairwise(order)
+        ]
+        for own, shares in zip(chain, _sum_both_ways(found, chain, r), strict=True):
+            weight[own] = shares
+    return replace(found, weight=weight)
+
+
+def _sum_both_ways(
+    found: RowHypotheses, chain: list[NDArray[np.intp]], correlations: list[float]
+) -> list[Array]:
+    """Weights of the hypotheses of each frame given all frames."""
+    with np.errstate(divide="ignore"):
+        own = [np.log(found.weight[hills]) for hills in chain]
+    pairs = zip(chain, chain[1:], correlations, strict=False)
+    moves = [_weigh_moves(found, before, after, r) for before, after, r in pairs]
+    forward = [own[0]]
+    for move, log_weight in zip(moves, own[1:], strict=True):
+        forward.append(log_weight + logsumexp(forward[-1][:, None] + move, axis=0))
+    backward = [np.zeros_like(own[-1])]
+    for move, log_weight in zip(moves[::-1], own[:0:-1], strict=True):
+        backward.append(logsumexp(move + log_weight + backward[-1], axis=1))
+    both = [a + b for a, b in zip(forward, backward[::-1], strict=True)]
+    return [np.exp(total - logsumexp(total)) for total in both]
+
+
+def _weigh_moves(
+    found: RowHypotheses, before: NDArray[np.intp], after: NDArray[np.intp], r: float
+) -> Array:
+    """Log density of each later point given each earlier one, over that by itself, (a, b)."""
+    start, end = found.point[before][:, None], found.point[after][None]
+    spread = np.diagonal(found.covariance, axis1=1, axis2=2)
+    unsure = spread[after][None]
+    moved = 1.0 - r * r + r * r * spread[before][:, None] + unsure
+    alone = 1.0 + unsure
+    given = (end - r * start) ** 2 / moved + np.log(moved)
+    return -0.5 * np.sum(given - end**2 / alone - np.log(alone), axis=2)

@@ -15,17 +15,15 @@ from posterity.latent.gplvm.placements import (
     FreePlacement,
     MappedPlacement,
     Placement,
-    compute_back_features,
-)
-from posterity.latent.gplvm.search import LatentPointProblem, maximise_latent_points
-from posterity.latent.gplvm.starting import (
     PrincipalStart,
+    compute_back_features,
     fill_missing_outputs,
     find_principal_start,
 )
+from posterity.latent.gplvm.search import LatentPointProblem, maximise_latent_points
 from posterity.latent.gplvm.terms import LatentPrior, OutputTerm, StandardNormalPrior, Volume
 from posterity.latent.gplvm.trajectories import Path, TrajectoryPrior
-from posterity.latent.gplvm.variational.fitting import fit_variational
+from posterity.latent.gplvm.variational.problem import fit_variational
 
 _NOISE_RANGE = (1e-6, 10.0)  # of the mean variance of the columns
 _NOISE_START = {"map": 0.1, "variational": 0.01}

@@ -11,7 +11,7 @@ from posterity.inference.observations import HeldRows, Observations
 from posterity.latent.gplvm.terms import StandardNormalPrior
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
 from posterity.latent.gplvm.variational import bound, expectations
-from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational.bound import ObservedOutputs
 from posterity.latent.gplvm.variational.problem import VariationalProblem
 from posterity.latent.gplvm.variational.statistics import NormalPoints
 from posterity.process.inducing import bound as inducing

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from posterity import kernels
-from posterity.latent.gplvm.variational import cubature, expectations, parts, radial, radial_rows
+from posterity.latent.gplvm.variational import (
+    cubature,
+    expectations,
+    radial,
+    radial_rows,
+    statistics,
+)
 from posterity.latent.gplvm.variational.statistics import NormalPoints, Weighting
 
 N, M, Q, G = 5, 4, 2, 3
@@ -88,7 +94,7 @@ def assert_slopes_are_those_of_differences(kernel, points, given):
 
 @pytest.mark.parametrize("kernel", CLOSED, ids=str)
 def test_closed_forms_are_the_integrals(kernel, points):
-    assert parts.read_kernel(kernel, Q) is not None
+    assert statistics.read_kernel(kernel, Q) is not None
     s = expectations.compute_statistics(kernel, points)
     zero, one, two = by_quadrature(kernel, points)
     np.testing.assert_allclose(s.psi0, points.weights @ zero, rtol=1e-12)
@@ -114,7 +120,7 @@ def test_the_value_of_a_row_is_its_own(kernel, points, given):
 
 @pytest.mark.parametrize("kernel", BY_POINTS, ids=str)
 def test_other_kernels_are_averaged_over_points(kernel, points):
-    assert parts.read_kernel(kernel, Q) is None
+    assert statistics.read_kernel(kernel, Q) is None
     near = replace(points, S=1e-3 * points.S)
     s, (zero, one, two) = expectations.compute_statistics(kernel, near), by_quadrature(kernel, near)
     np.testing.assert_allclose(s.psi0, near.weights @ zero, rtol=1e-5)
@@ -182,14 +188,16 @@ def test_many_rows_come_in_few_blocks(points, monkeypatch):
 
 
 def test_kernels_are_read_as_parts():
-    read = parts.read_kernel(0.5 * (3.0 * kernels.RBF(2.0) + kernels.Linear([1.0, 2.0]) + 4.0), 2)
+    read = statistics.read_kernel(
+        0.5 * (3.0 * kernels.RBF(2.0) + kernels.Linear([1.0, 2.0]) + 4.0), 2
+    )
     assert (read.signal, read.offset, read.white) == (1.5, 2.0, 0.0)
     np.testing.assert_array_equal(read.lengths, [2.0, 2.0])
     np.testing.assert_array_equal(read.slopes, [0.5, 1.0])
-    assert parts.read_kernel(kernels.RBF(1.0) + kernels.RBF(2.0), 2) is None
-    assert parts.read_kernel(kernels.RBF(1.0) * kernels.Linear(2.0), 2) is None
+    assert statistics.read_kernel(kernels.RBF(1.0) + kernels.RBF(2.0), 2) is None
+    assert statistics.read_kernel(kernels.RBF(1.0) * kernels.Linear(2.0), 2) is None
     with pytest.raises(TypeError, match="never read"):
-        parts.gather_gradient(kernels.Matern(1.0), read)
+        statistics.gather_gradient(kernels.Matern(1.0), read)
 
 
 def test_exponentials_are_right_to_the_last_digit():

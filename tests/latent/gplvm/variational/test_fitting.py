@@ -5,11 +5,11 @@ import pytest
 from support.for_each import for_each
 
 from posterity import kernels, optimize
-from posterity.latent.gplvm import starting
+from posterity.latent.gplvm import placements
 from posterity.latent.gplvm.terms import StandardNormalPrior
 from posterity.latent.gplvm.trajectories import TrajectoryPrior
-from posterity.latent.gplvm.variational import bound, fitting, relevance
-from posterity.latent.gplvm.variational.observed import ObservedOutputs
+from posterity.latent.gplvm.variational import bound, posterior, problem
+from posterity.latent.gplvm.variational.bound import ObservedOutputs
 from posterity.latent.gplvm.variational.statistics import NormalPoints
 
 N = 30
@@ -26,7 +26,7 @@ def curve(seed=0):
 
 
 def fitted(Y, n_components=2, **arguments):
-    start = starting.find_principal_start(Y, n_components, np.random.default_rng(0))
+    start = placements.find_principal_start(Y, n_components, np.random.default_rng(0))
     scales = start.deviations[0] / start.deviations
     variance = float(np.nanvar(Y))
     settings = {
@@ -39,7 +39,7 @@ def fitted(Y, n_components=2, **arguments):
     noise = settings.pop("noise_variance", 0.01 * variance)
     noise_bounds = settings.pop("noise_bounds", (1e-6 * variance, variance))
     limits = np.tile(np.log([1e-4, 1e4]), (len(kernel.theta), 1))
-    return fitting.fit_variational(Y, start.X, kernel, limits, noise, noise_bounds, **settings)
+    return problem.fit_variational(Y, start.X, kernel, limits, noise, noise_bounds, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def found():
 def test_the_curve_is_found(found):
     assert found.optimum.converged
     assert found.noise_variance == pytest.approx(NOISE**2, rel=0.4)
-    shares = relevance.compute_relevances(found.kernel, found.m, found.S)
+    shares = posterior.compute_relevances(found.kernel, found.m, found.S)
     main, idle = np.argmax(shares), np.argmin(shares)
     assert shares[main] == 1.0
     assert shares[idle] < 1e-2
@@ -116,7 +116,7 @@ def test_linear_kernels_find_principal_components():
     found = fitted(Y, 3, kernel=kernel, max_iter=600)
     assert len(found.Z) == 3
     assert found.noise_variance == pytest.approx(0.01, rel=0.2)
-    shares = np.sort(relevance.compute_relevances(found.kernel, found.m, found.S))
+    shares = np.sort(posterior.compute_relevances(found.kernel, found.m, found.S))
     assert shares[0] < 1e-3 < shares[1]
     U = np.linalg.svd(Y, full_matrices=False)[0][:, :2]
     mean, _ = found.decode(found.m, found.S)
@@ -136,21 +136,21 @@ def test_latent_points_may_move_in_time(found):
 
 def test_dimensions_in_which_no_point_varies_are_of_no_relevance():
     m = np.array([[-1.0, 2.0], [1.0, 2.0]])
-    shares = relevance.compute_relevances(kernels.RBF(1.0), m, np.zeros((2, 2)))
+    shares = posterior.compute_relevances(kernels.RBF(1.0), m, np.zeros((2, 2)))
     np.testing.assert_array_equal(shares, [1.0, 0.0])
     np.testing.assert_array_equal(
-        relevance.compute_relevances(kernels.RBF(1.0), 0.0 * m, np.zeros((2, 2))), [0.0, 0.0]
+        posterior.compute_relevances(kernels.RBF(1.0), 0.0 * m, np.zeros((2, 2))), [0.0, 0.0]
     )
 
 
 def test_relevance_counts_slopes_and_spread():
     m = np.array([[-1.0, -3.0, 0.0], [1.0, 3.0, 0.0]])
     S = np.full((2, 3), 0.1)
-    shares = relevance.compute_relevances(
+    shares = posterior.compute_relevances(
         2.0 * kernels.RBF([1.0, 6.0, 1.0]) + kernels.White(0.3), m, S
     )
     np.testing.assert_allclose(shares, [1.0, 0.25, 0.0], rtol=1e-5)
-    linear = relevance.compute_relevances(kernels.Linear([1.0, 0.5, 7.0]), m, S)
+    linear = posterior.compute_relevances(kernels.Linear([1.0, 0.5, 7.0]), m, S)
     np.testing.assert_allclose(linear, [1.0 / 4.5, 1.0, 0.0], rtol=1e-5)
-    nothing = relevance.compute_relevances(kernels.Constant(1.0), m, S)
+    nothing = posterior.compute_relevances(kernels.Constant(1.0), m, S)
     np.testing.assert_array_equal(nothing, np.zeros(3))

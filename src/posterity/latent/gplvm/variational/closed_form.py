@@ -6,8 +6,13 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.latent.gplvm.variational import radial
-from posterity.latent.gplvm.variational.parts import KernelParts, PartSlopes
-from posterity.latent.gplvm.variational.statistics import KernelStatistics, NormalPoints, Weighting
+from posterity.latent.gplvm.variational.statistics import (
+    KernelParts,
+    KernelStatistics,
+    NormalPoints,
+    PartSlopes,
+    Weighting,
+)
 from posterity.latent.gplvm.variational.straight import StraightTerms
 
 

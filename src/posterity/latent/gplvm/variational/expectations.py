@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from posterity import kernels
-from posterity.latent.gplvm.variational import closed_form, cubature, parts
+from posterity.latent.gplvm.variational import closed_form, cubature, statistics
 from posterity.latent.gplvm.variational.statistics import (
     KernelStatistics,
     NormalPoints,
@@ -25,7 +25,7 @@ def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelSt
     >>> averages.psi1.round(4), averages.psi2.round(4)
     (array([[0.7071]]), array([[[0.5774]]]))
     """
-    read = parts.read_kernel(kernel, points.m.shape[1])
+    read = statistics.read_kernel(kernel, points.m.shape[1])
     if read is None:
         return cubature.compute_statistics(kernel, points)
     return closed_form.compute_statistics(read, points)
@@ -33,10 +33,10 @@ def compute_statistics(kernel: kernels.Kernel, points: NormalPoints) -> KernelSt
 
 def pull_back(kernel: kernels.Kernel, points: NormalPoints, given: Weighting) -> StatisticSlopes:
     """Gradients of a linear function of the averages that :func:`compute_statistics` returns."""
-    read = parts.read_kernel(kernel, points.m.shape[1])
+    read = statistics.read_kernel(kernel, points.m.shape[1])
     if read is None:
         return cubature.pull_back(kernel, points, given)
     found = closed_form.pull_back(read, points, given)
     return StatisticSlopes(
-        found.value, found.m, found.S, found.Z, parts.gather_gradient(kernel, found.parts)
+        found.value, found.m, found.S, found.Z, statistics.gather_gradient(kernel, found.parts)
     )

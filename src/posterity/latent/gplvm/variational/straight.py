@@ -14,8 +14,7 @@ import numpy as np
 
 from posterity.arrays import Array
 from posterity.latent.gplvm.variational import radial
-from posterity.latent.gplvm.variational.parts import KernelParts, PartSlopes
-from posterity.latent.gplvm.variational.statistics import NormalPoints
+from posterity.latent.gplvm.variational.statistics import KernelParts, NormalPoints, PartSlopes
 
 
 @dataclass(frozen=True)
