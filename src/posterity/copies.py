@@ -10,7 +10,7 @@ copy does. Rows that are only nearly equal cannot come from weights, and may be 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,12 @@ def _find_differing_columns(Z: Array, Y: Array, *, is_class: bool) -> list[int]:
     return [int(j) for j in most if counts[j]]
 
 
+@overload
+def weigh_copies_once(X: Any, y: Array, weights: Array, *, is_class: bool = ...) -> Array: ...
+@overload
+def weigh_copies_once(
+    X: Any, y: Array, weights: Array | None, *, is_class: bool = ...
+) -> Array | None: ...
 def weigh_copies_once(
     X: Any, y: Array, weights: Array | None, *, is_class: bool = False
 ) -> Array | None:

@@ -96,6 +96,7 @@ def test_attributes_say_what_is_predicted(n_classes):
 @for_each("n_classes", [2, 3])
 def test_integer_weights_equal_repeated_rows(model, n_classes):
     X, y = moons(n_classes=n_classes)
+    X = np.round(2.0 * X) / 2.0  # a place is observed more than once
     repeats = np.random.default_rng(1).integers(0, 4, len(y))
     weighted = clone(model).fit(X, y, sample_weight=repeats)
     repeated = clone(model).fit(X.repeat(repeats, axis=0), y.repeat(repeats))

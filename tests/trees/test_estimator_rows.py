@@ -10,6 +10,7 @@ from support.for_each import for_each
 
 from posterity import BoostedTreesClassifier, BoostedTreesRegressor, designs, scoring
 from posterity.copies import CopiedRowsWarning
+from posterity.trees.boosting import members, training
 
 BOTH = [BoostedTreesClassifier, BoostedTreesRegressor]
 
@@ -58,6 +59,27 @@ def test_copies_are_not_judged_by_members_that_learned_them():
     assert 0.8 < scoring.interval_coverage(dist, y_new) < 0.97
     once = BoostedTreesRegressor(random_state=0).fit(X, y).predict_dist(X_new)
     assert dist.log_prob(y_new).mean() > once.log_prob(y_new).mean() - 0.1
+
+
+@for_each("make", BOTH)
+def test_copies_are_never_split_between_rows_that_learn_and_rows_that_judge(make, monkeypatch):
+    X, y = targets_of(make, 200)
+    row = np.repeat(np.arange(200), 3)
+    near = X[row]
+    near[:, 2] += 0.1 * np.random.default_rng(1).normal(size=600)
+    order, seen = np.random.default_rng(2).permutation(600), []
+
+    def watch(table, objective, plan, rng, start=None, second=None):
+        for folds in [table.folds, *([] if second is None else [second])]:
+            of_group = dict(zip(table.groups, folds, strict=True))
+            np.testing.assert_array_equal(folds, [of_group[g] for g in table.groups])
+        seen.append(len(of_group))
+        return members.cross_fit(table, objective, plan, rng, start, second)
+
+    monkeypatch.setattr(training, "cross_fit", watch)
+    with pytest.warns(CopiedRowsWarning, match="400 of 600 rows are copies"):
+        make(20, random_state=0).fit(near[order], y[row[order]])
+    assert set(seen) == {200}
 
 
 def test_copies_in_chunks_are_held_out_together():
@@ -117,3 +139,17 @@ def test_groups_are_judged_by_members_that_saw_none_of_them(make):
     grouped = make(20, random_state=0).fit(X[copied], y[copied], groups=copied)
     weighted = make(20, random_state=0).fit(X, y, sample_weight=np.full(80, 5.0))
     assert grouped.oob_log_score_ == pytest.approx(weighted.oob_log_score_, abs=0.15)
+
+
+def test_few_groups_are_known_to_tell_little_of_the_spread():
+    covered = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        group, own = np.repeat(np.arange(428), 12), rng.normal(size=428)
+        X = np.column_stack([rng.normal(size=(428, 2))[group], rng.normal(size=len(group))])
+        y = 2.0 * own[group] + X[:, 2] + 0.3 * rng.normal(size=len(group))
+        known = group < 28
+        model = BoostedTreesRegressor(random_state=0)
+        model.fit(X[known], y[known], groups=group[known])
+        covered.append(scoring.interval_coverage(model.predict_dist(X[~known]), y[~known]))
+    assert 0.84 < np.mean(covered) < 0.95

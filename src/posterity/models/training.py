@@ -86,11 +86,18 @@ class Training:
         )
 
     @classmethod
-    def from_classes(cls, rows: Any, codes: Array, weights: Array) -> Training:
-        """Without rows of weight zero, copies counted once, since they would make kernels sure."""
-        once = copies.weigh_copies_once(rows, codes, weights, is_class=True)
-        assert once is not None
-        return cls.from_present_rows(rows, codes[:, None], once, None)
+    def from_classes(
+        cls, rows: Any, codes: Array, weights: Array, *, counts_copies: bool = False
+    ) -> Training:
+        """Without rows of weight zero; copies count once, or where asked for are warned of.
+
+        Copies would make kernels sure. But shares of a row are no whole weights.
+        """
+        if counts_copies:
+            copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
+        else:
+            weights = copies.weigh_copies_once(rows, codes, weights, is_class=True)
+        return cls.from_present_rows(rows, codes[:, None], weights, None)
 
     def merge_equal_rows(self) -> Training:
         """Make rows one that are equal in all but weight, in the order of their first.

@@ -159,7 +159,8 @@ class GaussianProcessClassifier(ProcessModel, Classifier):
         rows = self._check_rows(X, reset=True)
         weights = models.check_row_weights(sample_weight, kernels.rows.count_rows(rows))
         codes = self._learn_classes(y, len(weights), weights)
-        training = models.Training.from_classes(rows, codes, weights)
+        repeats = self.inference == "propagation"  # which takes whole weights
+        training = models.Training.from_classes(rows, codes, weights, counts_copies=repeats)
         process = LatentProcess(
             self._make_request(single_output=True),
             classes.likelihood_of_classes(len(self.classes_), self.averaging),

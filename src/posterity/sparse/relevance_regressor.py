@@ -197,8 +197,7 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         likelihood = sparse_noise.check_likelihood(self, targets, known)
         exposed = models.attach_exposure(likelihood, targets, exposure)
         if self.candidates is not None and known is None and self._given_noise is None:
-            once = copies.weigh_copies_once(rows, targets, weights)
-            weights = weights if once is None else once
+            weights = copies.weigh_copies_once(rows, targets, weights)
         given = sparse.GivenRows(rows, exposed.reshape(len(targets), -1), weights, known)
         learns = all(one is None for one in (known, self._given_noise, self.candidates))
         learns = learns if likelihood is None else likelihood.learns_scatter and learns
