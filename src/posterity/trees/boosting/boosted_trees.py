@@ -106,12 +106,12 @@ class BoostedTrees:
 
     @property
     def n_members(self) -> int:
-        """How many sums are averaged, K."""
+        """Number of sums that are averaged, K."""
         return len(self.offset)
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are in all members, T."""
+        """Number of trees in all members, T."""
         return len(self.nodes) - 1
 
     def member_latents(self, weak: family.Family, rows: Any) -> Array:
@@ -119,7 +119,7 @@ class BoostedTrees:
         return self._sum_leaves(weak, rows, self.values) + self.offset[:, None]
 
     def variances(self, weak: family.Family, rows: Any) -> Array:
-        """What leaf values leave open, (n, L): inverse precisions summed over the trees of a
+        """Uncertainty of leaf values, (n, L): inverse precisions summed over the trees of a
         member, and their mean over members."""
         return np.mean(self._sum_leaves(weak, rows, 1.0 / self.precisions), axis=0)
 
@@ -187,7 +187,7 @@ class BoostedTrees:
         )
 
     def _sum_leaves(self, weak: family.Family, rows: Any, table: Array) -> Array:
-        """What the leaves of a row have in a table (Q, L), summed by member, (K, n, L)."""
+        """Entries of a table (Q, L) at the leaves of each row, summed by member, (K, n, L)."""
         K, L, n = self.n_members, table.shape[1], len(rows)
         total, ends = np.zeros((K, n, L)), (self.members, self.nodes, self.leaves)
         tests, which, edges, cuts = self._coded

@@ -1,4 +1,4 @@
-"""What boosted trees raise: the log-probability of each row, and its derivatives in the latents."""
+"""Log-probabilities of rows, which boosted trees raise, and their derivatives in the latents."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ class SpreadTargets(Objective):
         return _as_columns(slopes, own.information(self.a)[1])
 
     def measure_row(self, curvatures: Array, weights: Array) -> float:
-        """What a row tells in the mean, or more where rows tell next to nothing of a spread.
+        """Mean information of a row, or more where rows tell next to nothing of a spread.
 
         Counts that are nearly Poisson's have any large shape: steps would have no end.
         """
