@@ -190,7 +190,7 @@ class BoostedTrees:
         """Entries of a table (Q, L) at the leaves of each row, summed by member, (K, n, L)."""
         K, L, n = self.n_members, table.shape[1], len(rows)
         total, ends = np.zeros((K, n, L)), (self.members, self.nodes, self.leaves)
-        tests, which, edges, cuts = self._coded
+        tests, which, edges, cuts = self._code_table
         if not len(tests):
             return total
         at_once = max(1, min(n, _ANSWERS_AT_ONCE // len(tests)))
@@ -210,7 +210,7 @@ class BoostedTrees:
         return total
 
     @functools.cached_property
-    def _coded(self) -> tuple[family.Tests, NDArray[np.int64], Array, NDArray[np.int64]]:
+    def _code_table(self) -> tuple[family.Tests, NDArray[np.int64], Array, NDArray[np.int64]]:
         """Each test once (U, P), which of them each node asks, the thresholds of each (U, E)
         increasing to +inf, and the place of a node's own among them."""
         tests, which = np.unique(self.tests, axis=0, return_inverse=True)

@@ -253,10 +253,10 @@ class SpreadTargets(Objective):
         return best.likelihood.theta[:1]
 
     def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
-        return self.at(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
+        return self.with_spreads(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
 
     def derivatives(self, latents: Array) -> tuple[Array, Array]:
-        away, own = latents[:, 0] - self.centre, self.at(latents[:, 0])
+        away, own = latents[:, 0] - self.centre, self.with_spreads(latents[:, 0])
         slopes = own.score(self.y, self.a)[1]
         slopes = np.where((np.abs(away) >= _WIDEST) & (slopes * away > 0.0), 0.0, slopes)
         return _as_columns(slopes, own.information(self.a)[1])
@@ -268,7 +268,7 @@ class SpreadTargets(Objective):
         """
         return max(_measure_mean_row(curvatures, weights), _LEAST_TOLD)
 
-    def at(self, eta: Array) -> likelihoods.Likelihood:
+    def with_spreads(self, eta: Array) -> likelihoods.Likelihood:
         """The likelihood with that log of the first parameter in each row."""
         near = np.clip(eta, self.centre - _WIDEST, self.centre + _WIDEST)
         return spread_parameters(self.likelihood, near)
