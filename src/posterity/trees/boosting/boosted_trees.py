@@ -106,12 +106,12 @@ class BoostedTrees:
 
     @property
     def n_members(self) -> int:
-        """How many sums are averaged, K."""
+        """Number of sums that are averaged, K."""
         return len(self.offset)
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are in all members, T."""
+        """Number of trees in all members, T."""
         return len(self.nodes) - 1
 
     def member_latents(self, weak: family.Family, rows: Any) -> Array:
@@ -119,7 +119,7 @@ class BoostedTrees:
         return self._sum_leaves(weak, rows, self.values) + self.offset[:, None]
 
     def variances(self, weak: family.Family, rows: Any) -> Array:
-        """What leaf values leave open, (n, L): inverse precisions summed over the trees of a
+        """Uncertainty of leaf values, (n, L): inverse precisions summed over the trees of a
         member, and their mean over members."""
         return np.mean(self._sum_leaves(weak, rows, 1.0 / self.precisions), axis=0)
 
@@ -187,10 +187,10 @@ class BoostedTrees:
         )
 
     def _sum_leaves(self, weak: family.Family, rows: Any, table: Array) -> Array:
-        """What the leaves of a row have in a table (Q, L), summed by member, (K, n, L)."""
+        """Entries of a table (Q, L) at the leaves of each row, summed by member, (K, n, L)."""
         K, L, n = self.n_members, table.shape[1], len(rows)
         total, ends = np.zeros((K, n, L)), (self.members, self.nodes, self.leaves)
-        tests, which, edges, cuts = self._coded
+        tests, which, edges, cuts = self._code_table
         if not len(tests):
             return total
         at_once = max(1, min(n, _ANSWERS_AT_ONCE // len(tests)))
@@ -210,7 +210,7 @@ class BoostedTrees:
         return total
 
     @functools.cached_property
-    def _coded(self) -> tuple[family.Tests, NDArray[np.int64], Array, NDArray[np.int64]]:
+    def _code_table(self) -> tuple[family.Tests, NDArray[np.int64], Array, NDArray[np.int64]]:
         """Each test once (U, P), which of them each node asks, the thresholds of each (U, E)
         increasing to +inf, and the place of a node's own among them."""
         tests, which = np.unique(self.tests, axis=0, return_inverse=True)

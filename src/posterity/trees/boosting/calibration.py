@@ -1,4 +1,4 @@
-"""How sure boosted latents of classes may be, learned from rows that their members left out."""
+"""The calibration of boosted latents of classes, learned from rows that their members left out."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Candidates(abc.ABC):
 
     @abc.abstractmethod
     def find_sides(self, step: Step) -> Sides:
-        """Which of the rows are on the left of a step of the same tests."""
+        """Whether each row is on the left of a step of the same tests."""
 
     @property
     @abc.abstractmethod
@@ -104,7 +104,7 @@ class CodedTests(Candidates):
         return Step(self.catalogue.tests[test : test + 1], threshold, left, test, code)
 
     def find_sides(self, step: Step) -> Sides:
-        """Which of the rows are on the left of a step of the same tests."""
+        """Whether each row is on the left of a step of the same tests."""
         return self.codes[step.place] <= step.code
 
 
@@ -135,7 +135,7 @@ class FreshTests(Candidates):
         yield find
 
     def find_sides(self, step: Step) -> Sides:
-        """Which of the rows are on the left of a step of the same tests."""
+        """Whether each row is on the left of a step of the same tests."""
         return answer_test(self.weak, self.rows, self.places, step.test) <= step.threshold
 
     @property
@@ -155,7 +155,7 @@ class FreshTests(Candidates):
 
 
 def answer_test(weak: family.Family, rows: Any, places: family.Places, test: family.Tests) -> Array:
-    """What some rows answer to one test (1, P), (n,)."""
+    """Answers of some rows to one test (1, P), (n,)."""
     which = np.zeros(len(places), dtype=np.int32)
     return np.asarray(weak.respond(rows, places, test[None], which)[0], dtype=np.float64)
 
@@ -191,7 +191,7 @@ _NO_LEAVES = np.empty(0, dtype=np.int32)
 
 @dataclass(frozen=True)
 class FreshRules:
-    """How trees of fresh tests are boosted.
+    """Rules of boosting trees of fresh tests.
 
     Parameters
     ----------

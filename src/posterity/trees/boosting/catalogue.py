@@ -63,7 +63,7 @@ class Catalogue:
         return cls(weak, tests, np.concatenate(blocks))
 
     def encode_rows(self, rows: Any, places: Places) -> NDArray[np.uint8]:
-        """What rows answer to each test, (J, N): how many cuts it exceeds; 255 where it is NaN."""
+        """Codes of answers to each test, (J, N): the number of cuts below; 255 where it is NaN."""
         codes, first = np.empty((len(self.tests), len(places)), dtype=np.uint8), 0
         if self.family.cuts(self.tests[:1]) is not None:
             for block in _part_rows(len(places)):
@@ -100,7 +100,7 @@ def _part_rows(n: int) -> Iterator[slice]:
 
 
 def _answer_tests(weak: Family, rows: Any, places: Places, tests: Tests) -> Iterator[Array]:
-    """What the rows answer, (K, N), for some tests at a time."""
+    """Answers of the rows, (K, N), for some tests at a time."""
     which = np.zeros(len(places), dtype=np.int32)
     at_once = max(1, _NUMBERS_AT_ONCE // len(places))
     for first in range(0, len(tests), at_once):

@@ -1,4 +1,4 @@
-"""What boosting asks of rows whose classes are known, of two classes or of many."""
+"""Rows of two classes or of many, as boosting by steps sees them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BoostedRows(abc.ABC):
         return self.prior_precision
 
     def gain(self, left: Sides, values: Array) -> float:
-        """What such a step would add to log-likelihood and log prior."""
+        """Gain in log-likelihood and log prior by such a step."""
         moved = copy.deepcopy(self)
         moved.move(left, values)
         log_prior = -0.5 * self.prior_precision * float(np.sum(values**2))

@@ -226,7 +226,7 @@ def _split_leaf(
 def _bound_children(
     growing: GrowingTree, leaf: _Leaf, children: NDArray[np.int64]
 ) -> list[tuple[float, float]]:
-    """Where values may lie: either side of a monotone split keeps to its side of the middle."""
+    """Bounds of values: either side of a monotone split keeps to its side of the middle."""
     low, high = leaf.bounds
     sign = growing.signs[leaf.test]
     if sign == 0:

@@ -42,7 +42,7 @@ the chosen block i begin at place 8 i + k of (8 q + 1,). Each test (n, 5) has it
 and number of codes in its column, and the least and the largest code at which it may be cut.
 """
 Terms = tuple[Array, float, NDArray[np.int8], float, float]
-"""What gains and scores depend on.
+"""Numbers on which gains and scores depend.
 
 Units (L, 2) of slopes and curvatures; the precision of the normal prior of a value; by test 1
 or -1 where the value may only grow or fall with the code, else 0 (J,); the least weight of a side,
@@ -59,7 +59,7 @@ MOST_CODES = 256
 
 @dataclass(frozen=True, eq=False)
 class RowCounts:
-    """How often rows count: ``repeats`` times a row of weight ``shares``."""
+    """Counts of rows: each stands for ``repeats`` rows of weight ``shares``."""
 
     shares: Array  # (N,)
     repeats: NDArray[np.int64]  # (N,)

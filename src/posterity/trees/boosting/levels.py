@@ -119,11 +119,11 @@ class LeveledColumns(Columns):
 
     @property
     def width(self) -> int:
-        """How many values a table has: one more than there are levels in any column."""
+        """Number of values of a table: one more than there are levels in any column."""
         return self._tables()[3].shape[1]
 
     def count_levels(self, number: int) -> int:
-        """How many levels one of the categorical columns has."""
+        """Number of levels of one of the categorical columns."""
         return int(self._tables()[1][number])
 
     def number_levels(self, X: Array) -> NDArray[np.int64]:

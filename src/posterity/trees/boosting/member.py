@@ -99,7 +99,7 @@ def order_outputs(codes: NDArray[np.uint8], slopes: Array, weights: Array) -> ND
 
 @dataclass(frozen=True)
 class BoostingPlan:
-    """How members are trained.
+    """Rules by which members are trained.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ _NO_LEAVES = np.empty(0, dtype=np.int32)  # rows need not be held once they have
 
 
 def _draw_weights(weights: Array, plan: BoostingPlan, rng: np.random.Generator) -> Array:
-    """How often rows count in the choice of tests, in one round."""
+    """Weights of rows in the choice of tests, in one round."""
     drawn = weights
     if plan.bootstrap == 1.0 and np.any(weights > 1.0):
         drawn = rng.standard_gamma(weights)  # a row of weight w is w rows, with a draw for each

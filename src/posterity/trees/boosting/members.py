@@ -227,7 +227,7 @@ class _HeldOutScore:
             self.second = [members[l].latents[own] for l, own in self.shared]
 
     def spread(self, values: Array, n_rows: int, n_outputs: int) -> Array:
-        """What rows have that a member left out, (N, L); NaN for others."""
+        """Values of rows that a member left out, (N, L); NaN for others."""
         spread = np.full((n_rows, n_outputs), np.nan)
         if len(self.shares):
             spread[np.concatenate(self.places)] = values
@@ -250,7 +250,7 @@ _LEAST_MEMBERS_FOR_ALL = 5  # by whom every row is left out once
 
 @dataclass(frozen=True)
 class FoldPlan:
-    """How many members there are, and the fraction of the rows that each leaves out."""
+    """The number of members, and the fraction of the rows that each leaves out."""
 
     n_members: int
     fraction: float

@@ -21,7 +21,7 @@ _LEAST_NOISE = 0.1  # of that about single members
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """How targets scatter about their locations, and how uncertain locations are themselves.
+    """Scatter of targets about their locations, and uncertainty of these locations.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What boosted trees raise: the log-probability of each row, and its derivatives in the latents."""
+"""Log-probabilities of rows, which boosted trees raise, and their derivatives in the latents."""
 
 from __future__ import annotations
 
@@ -253,22 +253,22 @@ class SpreadTargets(Objective):
         return best.likelihood.theta[:1]
 
     def log_prob(self, latents: Array, rows: NDArray[np.int64]) -> Array:
-        return self.at(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
+        return self.with_spreads(latents[:, 0]).log_prob(self.y[rows], self.a[rows])
 
     def derivatives(self, latents: Array) -> tuple[Array, Array]:
-        away, own = latents[:, 0] - self.centre, self.at(latents[:, 0])
+        away, own = latents[:, 0] - self.centre, self.with_spreads(latents[:, 0])
         slopes = own.score(self.y, self.a)[1]
         slopes = np.where((np.abs(away) >= _WIDEST) & (slopes * away > 0.0), 0.0, slopes)
         return _as_columns(slopes, own.information(self.a)[1])
 
     def measure_row(self, curvatures: Array, weights: Array) -> float:
-        """What a row tells in the mean, or more where rows tell next to nothing of a spread.
+        """Mean information of a row, or more where rows tell next to nothing of a spread.
 
         Counts that are nearly Poisson's have any large shape: steps would have no end.
         """
         return max(_measure_mean_row(curvatures, weights), _LEAST_TOLD)
 
-    def at(self, eta: Array) -> likelihoods.Likelihood:
+    def with_spreads(self, eta: Array) -> likelihoods.Likelihood:
         """The likelihood with that log of the first parameter in each row."""
         near = np.clip(eta, self.centre - _WIDEST, self.centre + _WIDEST)
         return spread_parameters(self.likelihood, near)

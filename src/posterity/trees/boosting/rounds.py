@@ -30,7 +30,7 @@ _GRID = 2.0**-36  # of values: sums in another order, and so rows that are repea
 
 @dataclass(frozen=True)
 class BoostingRules:
-    """How rounds are done."""
+    """Rules of the rounds of LogitBoost."""
 
     n_rounds: int
     learning_rate: float = 1.0  # of the most probable values, what is added
@@ -57,7 +57,7 @@ class HeldOutRows:
 
 @dataclass(frozen=True, eq=False)
 class BoostedSteps:
-    """What rounds have found; where rows were held out, up to the round that suits them best."""
+    """Steps of all rounds; where rows were held out, up to the round that suits them best."""
 
     steps: Steps
     log_likelihood: Array  # (1 + R,), of the training rows at first and after each round
@@ -152,7 +152,7 @@ _PRIOR_ROWS = 1.0  # what the prior of a side's value is worth
 
 @dataclass(frozen=True)
 class BoostingOptions:
-    """What may be chosen of a fit."""
+    """Options of a fit."""
 
     rules: BoostingRules
     n_tests: int | None = None  # how many to draw; None: all there are

@@ -169,7 +169,7 @@ class _Layout:
 
 @dataclass(frozen=True, eq=False)
 class GrowingTree:
-    """What the growth of one tree reads and writes."""
+    """State of the growth of one tree."""
 
     coded: CodedRows
     rules: TreeRules
@@ -270,7 +270,7 @@ class GrowingTree:
 
     @property
     def terms(self) -> histograms.Terms:
-        """What gains and scores depend on."""
+        """Numbers on which gains and scores depend."""
         rules = self.rules
         return self.units, rules.prior_precision, self.signs, self.least, rules.random_strength
 
@@ -280,7 +280,7 @@ class GrowingTree:
 
 
 def _count_slots(rules: TreeRules, n_rows: int) -> int:
-    """How many nodes hold sums at the same time: leaves are not screened."""
+    """Number of nodes that hold sums at the same time: leaves are not screened."""
     most = 1 << max(rules.max_depth - 1, 0)
     if rules.growth != "oblivious" and rules.max_leaf_nodes is not None:
         most = min(most, rules.max_leaf_nodes)

@@ -204,7 +204,7 @@ def add_oblivious_by_row(
 
 @compilation.compile_for_callers
 def _encode_answers(answers: Array, edges: Array) -> NDArray[np.int16]:
-    """How many edges of its test an answer exceeds; more than all where it is NaN."""
+    """Number of edges of its test below each answer; more than all where it is NaN."""
     codes, n = np.empty(answers.shape, dtype=np.int16), edges.shape[1]
     for u in range(len(answers)):
         for i in range(answers.shape[1]):

@@ -136,7 +136,7 @@ class SpreadRows:
         return max(one, 0.0)
 
     def measure_loss(self, likelihood: likelihoods.Likelihood, open_variance: float) -> float:
-        """What part of the noise about a single member is that of the member.
+        """Part of the noise about a single member that is due to the member.
 
         Where two members have left out a row, the noise about their mean is smaller than that about
         one of them, by half of this. Without such rows it is what leaf values leave open.
@@ -172,7 +172,7 @@ class SpreadRows:
     def _find_shift(
         self, likelihood: likelihoods.Likelihood, rows: NDArray[np.bool_], a: Array
     ) -> float:
-        """What added to spreads gives the best log score of some rows at other locations."""
+        """Shift of spreads with the best log score of some rows at other locations."""
         y, w, shift = self.y[rows], self.weights[rows], 0.0
         for _ in range(_STEPS):
             moved = spread_parameters(likelihood, self.eta[rows] + shift)

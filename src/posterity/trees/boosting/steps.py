@@ -113,7 +113,7 @@ class Steps:
 
 
 def _answer_tests(weak: family.Family, rows: Any, block: slice, tests: family.Tests) -> Array:
-    """What some rows answer to all tests, (K, m)."""
+    """Answers of some rows to all tests, (K, m)."""
     places = np.arange(block.start, block.stop, dtype=np.int32)
     answers = weak.respond(rows, places, tests[None], np.zeros(len(places), dtype=np.int32))
     return np.ascontiguousarray(answers, dtype=np.float64)

@@ -95,7 +95,7 @@ def fit_boosted_classes(
 
 
 def _measure_gain(one: Array, other: Array, mean: Array, weights: Array, n_members: int) -> float:
-    """What the log score of the mean of all members gains over a single one, in nats a row.
+    """Gain of the log score of the mean of all members over a single one, in nats a row.
 
     It is the divergence of members from their mean. That of two is half of that of many; no targets
     are needed.

@@ -1,4 +1,4 @@
-"""How a tree of a boosted sum is to grow, and what has grown."""
+"""Rules by which trees of boosted sums grow, and the trees that have grown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEEPEST = 12  # levels, where every one of them doubles the leaves
 
 @dataclass(frozen=True)
 class TreeRules:
-    """How a tree grows.
+    """Rules by which a tree grows.
 
     Parameters
     ----------

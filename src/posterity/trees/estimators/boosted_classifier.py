@@ -143,13 +143,13 @@ class BoostedTreesClassifier(BoostedModel, StagedClassifier):
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
-        """What ``activation`` would be after the first round, the second, and so on."""
+        """Yield ``activation`` after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
             yield split_model.squeeze_two_classes(self.calibration_.moderate(A, v))
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.AveragedCategorical]:
-        """What ``predict_dist`` would be after the first round, the second, and so on."""
+        """Yield ``predict_dist`` after the first round, the second, and so on."""
         for A, v in self._stage_moments(X):
             yield self._answer(A, v)
 

@@ -1,4 +1,4 @@
-"""What boosted trees of classes and of numbers share: rows, folds, starts and columns."""
+"""The base of boosted trees of classes and of numbers: rows, folds, starts and columns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class BoostedTargets:
 
 @dataclass(frozen=True, eq=False)
 class BoostingStart:
-    """How training begins: the plan, draws, and latents where these are given."""
+    """Start of training: the plan, draws, and latents where these are given."""
 
     plan: BoostingPlan
     rng: np.random.Generator

@@ -233,7 +233,7 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
-        """What ``activation`` would be after the first round, the second, and so on."""
+        """Yield ``activation`` after the first round, the second, and so on."""
         for a, _, _ in self._prepare_rows(X).stage_moments(self.trees_, self.splits_):
             yield a[:, 0]
 
@@ -241,14 +241,14 @@ class BoostedTreesRegressor(BoostedModel, ExposedRegressor):
     def staged_predict_dist(
         self, X: Any, *, exposure: ArrayLike | None = None
     ) -> Iterator[distributions.Univariate]:
-        """What ``predict_dist`` would be with locations after the first round, and so on."""
+        """Yield ``predict_dist`` with locations after the first round, and so on."""
         query = self._prepare_rows(X)
         for moments in query.stage_moments(self.trees_, self.splits_):
             yield self._answer(query, exposure, *moments)
 
     @models.refuse_partitions
     def staged_predict(self, X: Any, *, exposure: ArrayLike | None = None) -> Iterator[Array]:
-        """What ``predict`` would be after the first round, the second, and so on."""
+        """Yield ``predict`` after the first round, the second, and so on."""
         yield from map(models.find_center, self.staged_predict_dist(X, exposure=exposure))
 
     def page_form(self) -> Form:

@@ -47,7 +47,7 @@ class PreparedRows:
         return replace(self, table=replace(self.table, catalogue=catalogue))
 
     def start_after(self, grown: BoostedTrees) -> StartingPoint:
-        """Where these rows are in members that have been trained on them."""
+        """Latents of these rows in members that have been trained on them."""
         family = self.table.catalogue.family
         if self.rows is None:
             raise ValueError("warm_start continues with rows in memory only.")
@@ -67,7 +67,7 @@ class PreparedRows:
 
 @dataclass(frozen=True, eq=False)
 class BoostingRows:
-    """What is given of rows in memory: the rows, what they count and belong to, and targets."""
+    """Rows in memory, with their targets, weights and groups."""
 
     rows: Any
     keys: Array  # (n, K), targets, and latents where these are given

@@ -21,7 +21,7 @@ _DIRECTIONS = 1  # of several outputs: as accurate as all, at the price of one
 
 
 def plan_boosting(model: Any, table: CodedTable, n_columns: int | None) -> BoostingPlan:
-    """How a model with the parameters of boosted trees trains on these rows."""
+    """The plan by which a model with the parameters of boosted trees trains on these rows."""
     n_rows = float(np.sum(table.weights))
     rate = model.learning_rate
     if rate is None:

@@ -69,11 +69,11 @@ class ForestModel(split_model.SplitModel, abc.ABC):
 
     @abc.abstractmethod
     def _plan_trees(self, family: trees.Family) -> forests.ForestPlan:
-        """How to grow trees on tests of a family that knows the rows."""
+        """Plan the growth of trees on tests of a family that knows the rows."""
 
     @abc.abstractmethod
     def _choose_kind(self) -> TargetKind[Any, Any]:
-        """What the trees predict."""
+        """Return the kind of targets that the trees predict."""
 
     @abc.abstractmethod
     def _read_targets(self, y: Any, n_rows: int, counts: Array | None) -> NDArray[Any]:
@@ -177,7 +177,7 @@ class ForestModel(split_model.SplitModel, abc.ABC):
         return None if value is None else validation.check_positive(value, name)
 
     def _check_max_samples(self, max_samples: float | None) -> float | None:
-        """How many rows a tree draws, checked, and whether they are drawn with replacement."""
+        """Check the number of rows that a tree draws, and whether it draws with replacement."""
         if not isinstance(self.bootstrap, bool | np.bool_):
             raise ValueError(f"bootstrap={self.bootstrap!r} must be True or False.")
         if max_samples is None:

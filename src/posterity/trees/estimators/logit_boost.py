@@ -243,13 +243,13 @@ class LogitBoostClassifier(split_model.AdditiveModel, StagedClassifier):
 
     @models.refuse_partitions
     def staged_activation(self, X: Any) -> Iterator[Array]:
-        """What ``activation`` would be after the first round, the second, and so on."""
+        """Yield ``activation`` after the first round, the second, and so on."""
         for A in self._staged_latents(X):
             yield split_model.squeeze_two_classes(A)
 
     @models.refuse_partitions
     def staged_predict_dist(self, X: Any) -> Iterator[distributions.Discrete]:
-        """What ``predict_dist`` would be after the first round, the second, and so on."""
+        """Yield ``predict_dist`` after the first round, the second, and so on."""
         for A in self._staged_latents(X):
             yield classes.predict_at_latents(A)
 

@@ -393,5 +393,5 @@ class RandomFernRegressor(BaggedModel, ForestRegressor):
 
 
 def two_thirds_of_columns(family: trees.Family) -> int | None:
-    """What regression on single columns does well with, two thirds; other families know best."""
+    """Two thirds of single columns, which suit regression; None for other families."""
     return -(-2 * family.n_columns // 3) if isinstance(family, trees.Columns) else None

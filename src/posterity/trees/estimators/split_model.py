@@ -126,7 +126,7 @@ class AdditiveModel(SplitModel, abc.ABC):
         """Publish a fit of the first rounds only."""
 
     def _find_earlier_fit(self) -> Self | None:
-        """What a warm start continues: a copy of the model as it is."""
+        """The fit that a warm start continues: a copy of the model as it is."""
         is_fitted = self.warm_start and "n_estimators_" in vars(self)
         return copy.copy(self) if is_fitted else None
 
@@ -182,7 +182,7 @@ def squeeze_two_classes(A: Array) -> Array:
 
 
 def count_candidates(max_features: Any, family: trees.Family, default: int) -> int:
-    """How many tests are drawn as candidates, from a count, a fraction, or a name.
+    """Number of tests that are drawn as candidates, from a count, a fraction, or a name.
 
     Fractions and names are of the number of columns, or of all tests of another family.
     """

@@ -61,12 +61,12 @@ def find_edges(X: Array, weights: Array | None = None) -> Array:
 
 
 def count_edges(edges: Array) -> NDArray[np.int64]:
-    """How many edges each column has before the first +inf, (D,)."""
+    """Number of edges of each column before the first +inf, (D,)."""
     return np.sum(edges < np.inf, axis=1)
 
 
 def encode(X: Array, edges: Array, n_edges: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
-    """How many edges of its column each number exceeds; 255 where it is NaN.
+    """Number of edges of its column below each number; 255 where it is NaN.
 
     Whoever asks for few rows at a time passes ``n_edges``, which :func:`count_edges` counts.
 
@@ -94,7 +94,7 @@ def sample_rows(X: Array) -> tuple[slice | NDArray[np.int64], Array]:
 def _count_sampled_rows(
     weights: Array, rows: slice | NDArray[np.int64], n_ends: int
 ) -> Array | None:
-    """How often the rows that are looked at count, and the extremes; None where all are equal."""
+    """Weights of the rows that are looked at, and of the extremes; None where all are equal."""
     if weights.min() == weights.max():
         return None
     return np.concatenate([weights[rows], np.full(n_ends, weights.mean())])
@@ -146,7 +146,7 @@ def _write_column_edges(values: Array, masses: Array, found: Array) -> None:
 
 @compilation.compile_for_callers
 def _count_values(values: Array, masses: Array, shared: float) -> tuple[int, int, float]:
-    """How many values differ, how many of them many rows share, and how many rows have others."""
+    """Numbers of different values, of those that many rows share, and of rows with others."""
     n_distinct, n_shared, others, mass = 0, 0, 0.0, 0.0
     for i in range(1, len(values) + 1):
         mass += masses[i - 1]

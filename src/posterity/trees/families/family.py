@@ -79,7 +79,7 @@ class Family(abc.ABC):
         return rows
 
     def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> NDArray[Any]:
-        """What some rows answer to the tests of the node each of them is in.
+        """Answers of some rows to the tests of the node each of them is in.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Family(abc.ABC):
         return None
 
     def default_tests(self) -> int:
-        """How many tests a node chooses from, unless it is told."""
+        """Number of tests that a node chooses from by default."""
         return 10
 
     def check_tests(self, tests: Tests) -> None:
@@ -205,7 +205,7 @@ class Function(Family):
     vectorised: bool = False
 
     def draw(self, n_nodes: int, n_tests: int, rng: np.random.Generator) -> Tests:
-        """What the sampler draws, (n_nodes, n_tests, P)."""
+        """Tests of the sampler, (n_nodes, n_tests, P)."""
         tests = np.asarray(self.sampler(n_nodes * n_tests, rng))
         if tests.ndim != 2 or len(tests) != n_nodes * n_tests:
             raise ValueError(
@@ -215,7 +215,7 @@ class Function(Family):
         return tests.reshape(n_nodes, n_tests, tests.shape[1])
 
     def respond(self, rows: Any, places: Places, tests: Tests, which: Places) -> Array:
-        """What the function says, (K, m)."""
+        """Answers of the function, (K, m)."""
         if not self.vectorised:
             return compiled.respond(self.function, rows, places, tests, which)
         answers = np.empty((tests.shape[1], len(places)))

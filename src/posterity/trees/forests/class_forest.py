@@ -127,11 +127,11 @@ class ClassTargets:
     def leaves(
         self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
     ) -> ClassLeaves:
-        """How often each class came to each leaf."""
+        """Counts of classes in each leaf."""
         return ClassLeaves.from_rows(leaf, target, weights, n_leaves, self.n_classes)
 
     def summarise(self, target: NDArray[Any], weights: Array) -> Array:
-        """How probable classes are before anything is known of a row, (C,), > 0."""
+        """Probabilities of classes before anything is known of a row, (C,), > 0."""
         counts = np.bincount(target, weights=weights, minlength=self.n_classes)
         return apply_rule_of_succession(counts.astype(np.float64, copy=False))
 
@@ -178,7 +178,7 @@ class UnseenRows:
     own: Array  # (r,)
 
     def count_members(self) -> NDArray[np.int64]:
-        """How many trees have not seen each row, (r,)."""
+        """Number of trees that have not seen each row, (r,)."""
         return np.sum(self.found >= 0, axis=0)
 
     def take(self, rows: NDArray[np.bool_]) -> UnseenRows:
@@ -207,7 +207,7 @@ class UnseenRows:
 
 
 class ClassTuning(NamedTuple):
-    """How averages over trees become probabilities, for all T trees and for fewer."""
+    """Numbers by which averages over trees become probabilities, for all T trees and for fewer."""
 
     concentration: float  # of T trees
     sharpness: float  # of T trees

@@ -1,4 +1,4 @@
-"""How often each class came to each leaf, kept only where it did."""
+"""Counts of the classes in each leaf, kept only where they are not zero."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ClassLeaves:
         validation.require_within(self.counts, "counts", 0, np.inf)
 
     def start(self) -> NDArray[np.int64]:
-        """Where the classes of each leaf begin, and the last ones end, (L + 1,)."""
+        """Places at which the classes of each leaf begin, and the last ones end, (L + 1,)."""
         return np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
 
     def owners(self) -> NDArray[np.int32]:
@@ -83,7 +83,7 @@ class ClassLeaves:
         return np.repeat(np.arange(self.n_leaves, dtype=np.int32), self.sizes)
 
     def totals(self) -> Array:
-        """How often anything came to each leaf, (L,)."""
+        """Weight of all rows of each leaf, (L,)."""
         total = np.bincount(self.owners(), weights=self.counts, minlength=self.n_leaves)
         return total.astype(np.float64, copy=False)
 
@@ -105,7 +105,7 @@ class ClassLeaves:
 def _count_classes(
     leaf: Codes, target: Codes, weights: Array, n_leaves: int, n_classes: int
 ) -> tuple[NDArray[np.int64], Codes, Array]:
-    """How many classes each leaf has, and one leaf after the other, which and how often."""
+    """Number of classes of each leaf; and leaf by leaf these classes and their counts."""
     order = _sort_by_key(leaf, _sort_by_key(target, np.arange(len(leaf)), n_classes), n_leaves)
     n_each, classes = np.zeros(n_leaves, dtype=np.int64), np.empty(len(leaf), dtype=np.int32)
     counts = np.empty(len(leaf))
@@ -153,7 +153,7 @@ _ENTRY = np.dtype([("value", "f8"), ("label", "u4")], align=True)
 
 @dataclass(frozen=True, eq=False)
 class LeafTables:
-    """What is added up for a row, one record for each leaf and one for each class that it saw.
+    """Terms that are added up for a row: a record for each leaf and for each class that it saw.
 
     A leaf's probability of class c is the value of its entry for c, where it has one, plus its
     share, s / (n + s), of the base frequency of c.

@@ -57,7 +57,7 @@ class LeafScores(Protocol):
         ...
 
     def learn(self, unseen: Any, plan: ForestPlan) -> Any:
-        """How leaves become predictions, from rows as ``gather`` returns them."""
+        """Learn how leaves become predictions, from rows as ``gather`` returns them."""
         ...
 
     def score(self, unseen: Any, learned: Any) -> tuple[Array, Array]:
@@ -66,14 +66,14 @@ class LeafScores(Protocol):
 
 
 class TargetKind(Protocol[L, F_co]):
-    """What trees predict: classes or numbers; a value, so that it can go wherever rows are."""
+    """Kind of targets of trees, classes or numbers: a value, which can go wherever rows are."""
 
     holds_out: ClassVar[bool]  # whether a single tree learns from rows held out of others
     keeps_samples: ClassVar[bool]  # whether leaves may know the rows of their own tree alone
 
     @property
     def criterion(self) -> growing.SplitCriterion:
-        """What makes a good split."""
+        """The criterion of a good split."""
         ...
 
     def targets(self, y: Array) -> NDArray[Any]:
@@ -83,15 +83,15 @@ class TargetKind(Protocol[L, F_co]):
     def leaves(
         self, leaf: NDArray[np.int32], target: NDArray[Any], weights: Array, n_leaves: int
     ) -> L:
-        """What leaves know by the leaf, the target and the weight of each row."""
+        """Statistics of leaves from the leaf, the target and the weight of each row."""
         ...
 
     def summarise(self, target: NDArray[Any], weights: Array) -> Array:
-        """What is known of rows without any tree: frequencies (C,), or variances (K,)."""
+        """Summary of targets without any tree: frequencies (C,), or variances (K,)."""
         ...
 
     def count_numbers(self, n_trees: int, overall: Array) -> tuple[int, int]:
-        """How many numbers are held of each row to score it, and to learn from it."""
+        """Numbers of values that are held of each row to score it, and to learn from it."""
         ...
 
     def score_leaves(self, leaves: L, trees: Trees, overall: Array) -> LeafScores:
@@ -107,7 +107,7 @@ class TargetKind(Protocol[L, F_co]):
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """How a forest is to be grown.
+    """Rules by which a forest is grown.
 
     ``grow`` grows one tree by the rules: :func:`growing.grow`, or :func:`growing.grow_fern`.
     ``max_samples`` rows, or that fraction of all, are drawn for each tree, with replacement where
@@ -279,7 +279,7 @@ def map_blocks(
 
 
 def _count_threads(n_jobs: int | None) -> int:
-    """How many threads are asked for."""
+    """Number of threads that are asked for."""
     if n_jobs is not None and (not isinstance(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(
             f"n_jobs={n_jobs!r} must be a whole number of threads, -1 for one a processor, or None."

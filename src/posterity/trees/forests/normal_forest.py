@@ -206,7 +206,7 @@ class TreePredictions:
         return np.any(self.used, axis=0)
 
     def count_members(self) -> NDArray[np.int64]:
-        """How many trees have not seen each row, (r,)."""
+        """Number of trees that have not seen each row, (r,)."""
         return np.sum(self.used, axis=0)
 
     def loss(self, x: Array, ratio: Array) -> tuple[float, Array]:
@@ -251,7 +251,7 @@ class TreePredictions:
         return min(float(np.mean(shares)), 1.0) if is_known.any() else 0.0
 
     def _spread_targets(self, beta: Array) -> Array:
-        """Where targets lie, (r, K), when the mixture is as wide as the trees make it."""
+        """Places of targets, (r, K), in a mixture that is as wide as the trees make it."""
         center = self.mean()
         return center + np.sqrt(beta) * (self.target - center)
 
@@ -275,7 +275,7 @@ class LeafNormals:
     def gather(
         self, found: NDArray[np.int32], target: Array, weights: Array, own: Array
     ) -> TreePredictions:
-        """What each tree predicts of rows that it has not seen."""
+        """Predictions of each tree for rows that it has not seen."""
         given = (found, target, weights, own, self.pooled)
         return TreePredictions.from_leaves(self.leaves, self.wider, *given)
 
@@ -296,7 +296,7 @@ def leaf_variances(leaves: NormalLeaves, pooled: Array, s: float) -> Array:
 
 
 class NormalTuning(NamedTuple):
-    """How leaves become predictions: v, s and beta, of all T trees and of fewer."""
+    """Numbers by which leaves become predictions: v, s and beta, of all T trees and of fewer."""
 
     pooled: Array  # (K,)
     concentration: float

@@ -1,4 +1,4 @@
-"""How many rows came to each leaf, their mean, and how far they lie from it."""
+"""Weight, mean and squared deviations of the rows of each leaf."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def choose_rows(n_rows: int, width: int) -> Places:
 
 
 def rows_at_once(n_trees: int, width: int) -> int:
-    """How many rows can be looked at together, where ``width`` numbers are held of each."""
+    """Number of rows that are looked at together, where ``width`` numbers are held of each."""
     return max(_MOST_NUMBERS // max(n_trees, width), 1)
 
 
@@ -288,7 +288,7 @@ def count_in_leaves(
     count: Callable[[NDArray[np.int32], slice, int], L],
     n_jobs: int | None = None,
 ) -> list[L]:
-    """What comes to the leaves of each tree.
+    """Statistics of the leaves of each tree.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ from posterity.trees.forests.sampling import Bag
 from posterity.trees.structure import Trees
 
 Planner = Callable[[Family], ForestPlan]
-"""How to grow trees on tests of a family that knows the rows."""
+"""Plan the growth of trees on tests of a family that knows the rows."""
 
 
 def fit_partitions(
@@ -138,7 +138,7 @@ class _PartitionedRows(NamedTuple, Generic[L]):
 
 @dataclass(frozen=True, eq=False)
 class _LeafCounter(Generic[L]):
-    """What the rows of a block add to the leaves of each tree."""
+    """Sums up the rows of a block in the leaves of each tree."""
 
     forest: Forest
     sizes: list[int]
@@ -163,7 +163,7 @@ _COUNTABLE = 10**9  # the most of which NumPy draws hypergeometric numbers
 
 @dataclass(frozen=True, eq=False)
 class PartitionDraws:
-    """How many rows each tree draws from each partition, and a seed for which."""
+    """Numbers of rows that each tree draws from each partition, and seeds for their choice."""
 
     sizes: NDArray[np.int64]  # (T, P)
     seeds: NDArray[np.int64]  # (T,)
@@ -180,7 +180,7 @@ class PartitionDraws:
         return cls(np.array(sizes), np.array(seeds), plan.bootstrap)
 
     def draw_bag(self, weights: Array, tree: int, number: int) -> Bag:
-        """What a tree draws from a partition."""
+        """Rows that a tree draws from a partition."""
         size = int(self.sizes[tree, number])
         if size == 0:
             return Bag(np.empty(0, dtype=np.int32), np.empty(0))
@@ -313,7 +313,7 @@ def _gather(played: list[list[tuple[Trees, L]]], seen: list[NDArray[np.bool_]]) 
 
 
 def _group_trees(n_trees: int, n_partitions: int) -> list[range]:
-    """Which trees grow one after the other: each partition deals to each hand."""
+    """Groups of trees that grow one after the other: each partition deals to each hand."""
     most = min(_MOST_HANDS, max(_FEWEST_HANDS, _MOST_TASKS // n_partitions))
     ends = np.linspace(0, n_trees, min(n_trees, most) + 1).astype(int).tolist()
     return [range(a, b) for a, b in itertools.pairwise(ends)]
@@ -331,7 +331,7 @@ def _number_within_partitions(
 def _draw_sizes(
     shares: PartitionShares, plan: ForestPlan, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """How many rows one tree draws from each partition, (P,)."""
+    """Number of rows that one tree draws from each partition, (P,)."""
     rows = shares.row_counts
     size = sampling.sample_share(float(rows.sum()), plan.max_samples)
     if plan.bootstrap:

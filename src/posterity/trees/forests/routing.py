@@ -1,4 +1,4 @@
-"""Which leaf of each tree a row comes to.
+"""The way of rows down to the leaf of each tree.
 
 Rows go down as codes where they can, an eighth of the memory of numbers; else by a compiled answer
 of their family, see :mod:`posterity.trees.families.compiled`; else level by level.
@@ -50,7 +50,7 @@ class Router:
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows a caller should ask for at once."""
+        """Number of rows that a caller should ask for at once."""
         return max(min(_MOST_PAIRS // self.trees.n_trees, _MOST_ROWS), 1)
 
     def leaves(

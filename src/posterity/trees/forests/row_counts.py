@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class PartitionShares:
-    """What each of P partitions has of the rows."""
+    """Numbers and weights of the rows of P partitions."""
 
     lengths: NDArray[np.int64]  # (P,)
     weights: Array  # (P,), in all
@@ -30,7 +30,7 @@ class PartitionShares:
 
     @property
     def row_counts(self) -> Array:
-        """How many there are to draw from, (P,); see :func:`sampling.count_rows`."""
+        """Number of rows to draw from, (P,); see :func:`sampling.count_rows`."""
         return self.weights if self.are_whole else self.present.astype(np.float64)
 
     def join(self, other: PartitionShares) -> PartitionShares:
@@ -57,7 +57,7 @@ class CountedRows(Generic[T]):
 
 
 def count_classes(partitions: Partitions) -> CountedRows[Tally]:
-    """Which classes there are, sorted, and how often each counts: one pass."""
+    """The classes, sorted, and their counts, by one pass."""
     found = _count(partitions.encode_targets(_drop_targets), _tally_classes, add_counts)
     return replace(found, partitions=replace(found.partitions, encode=partitions.encode))
 
@@ -92,7 +92,7 @@ def _count(
 
 @dataclass(frozen=True)
 class _PartitionCount(Generic[T]):
-    """What one partition has."""
+    """Counts the rows of one partition."""
 
     recipe: BlockRecipe
     look: Callable[[Any, int, RowBlock], T]
@@ -106,7 +106,7 @@ class _PartitionCount(Generic[T]):
 
 @dataclass(frozen=True)
 class _CountMerge(Generic[T]):
-    """What neighbours have together."""
+    """Adds up the counts of neighbours."""
 
     targets: Callable[[T, T], T]
 

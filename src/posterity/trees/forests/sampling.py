@@ -21,7 +21,7 @@ class Bag(NamedTuple):
 
 
 def sample_size(weights: Array, max_samples: float | None) -> int:
-    """How many rows to draw: a number as given, a fraction of those there are, or as many.
+    """Number of rows to draw: as given, a fraction of those there are, or as many.
 
     Whole weights say how often rows are there. Others are relative, such as those that sum to one:
     each row is then there once.
@@ -111,7 +111,7 @@ def draw_groups(
 
 
 def count_rows(weights: Array) -> float:
-    """How many there are to draw from."""
+    """Number of rows to draw from."""
     return float(weights.sum()) if is_whole(weights) else float(np.count_nonzero(weights))
 
 

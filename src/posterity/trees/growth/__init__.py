@@ -1,4 +1,4 @@
-"""How trees and ferns grow: splits, and how rows part."""
+"""The growth of trees and ferns: searches for splits, and rows that part."""
 
 from posterity.trees.growth.growing import GrowthRules, grow, grow_fern
 

@@ -24,7 +24,7 @@ _DEEPEST = 1 << 30
 
 @dataclass(frozen=True)
 class GrowthRules:
-    """How a tree or fern grows.
+    """Rules by which a tree or fern grows.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class GrowthRules:
 
 
 class SplitCriterion(Protocol):
-    """What makes a split a good one."""
+    """The criterion of a good split."""
 
     def start_search(self, target: NDArray[Any], weights: Array) -> SplitSearch:
         """The search for splits of a tree or fern of these rows."""
@@ -260,7 +260,7 @@ def grow_fern(
 
 
 def _leaf_starts(sorted_leaves: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where the rows of each leaf that has any begin, and where the last ones end."""
+    """Places at which the rows of each leaf that has any begin, and at which the last ones end."""
     steps = np.flatnonzero(np.diff(sorted_leaves)) + 1
     return np.concatenate([[0], steps, [len(sorted_leaves)]])
 

@@ -22,7 +22,7 @@ _ALL = 2  # instead of a side
 
 
 class NodeSplits(NamedTuple):
-    """What a criterion finds for each of A nodes."""
+    """Splits that a criterion finds for each of A nodes."""
 
     test: NDArray[np.int32]  # (A,), which of the candidates; NONE or CLOSED
     code: NDArray[np.int32]  # (A,), codes up to this one go left
@@ -31,7 +31,7 @@ class NodeSplits(NamedTuple):
 
 
 class LevelSplit(NamedTuple):
-    """What a criterion finds for all nodes of a level together."""
+    """The split that a criterion finds for all nodes of a level together."""
 
     test: int  # which of the candidates; NONE or CLOSED
     code: int
@@ -50,7 +50,7 @@ class Frontier(NamedTuple):
 
 
 class LinkTargets(NamedTuple):
-    """What links lead to: link 0 is that to the root, 1 + 2 i + side that to a child of node i."""
+    """Ends of links: link 0 leads to the root, 1 + 2 i + side to a child of node i."""
 
     links: NDArray[np.int64]
     ends: NDArray[np.int64]  # i for a node, ~l for a leaf

@@ -121,7 +121,7 @@ def _encode(answers: Array, k: int, s: int, e: int, cuts: Array, codes: NDArray[
 
 @compilation.compile_for_callers
 def _count_below(cuts: Array, x: float) -> int:
-    """How many cuts, all but the last, are below an answer."""
+    """Number of cuts, all but the last, below an answer."""
     at, step = np.uint64(0), np.uint64(_SAMPLE)
     while step > 1:
         step >>= np.uint64(1)
