@@ -30,7 +30,7 @@ _QUIET = 2.0  # seconds between lines of progress at least
 
 @dataclass(frozen=True)
 class Duration:
-    """How long a comparison takes.
+    """Estimated time of a comparison.
 
     Attributes
     ----------
