@@ -16,11 +16,10 @@ _WORDS = 6
 
 # Sentences that are made elsewhere than where they are said.
 MADE_ELSEWHERE = {
-    "process/latent/laplace.py": "Newton steps did not reach the most probable",
-    "process/latent/propagation.py": "sweeps of expectation propagation, means of",
-    "process/latent/scale_mixture.py": "the latent values still move after",
+    "inference/weights/variational.py": "the nearest normal was not found",
+    "process/latent/site_posterior.py": "Newton steps did not reach the most probable",
     "process/softmax/shared.py": "sweeps probabilities still change by",
-    "process/softmax/variational.py": "sweeps probabilities still change by",
+    "process/softmax/posterior.py": "sweeps probabilities still change by",
     "sparse/relevance_model.py": "passes over the columns was not enough",
     "optimize/bounds.py": "beyond which the log evidence still rises",
     "persistence/saving.py": "InconsistentVersionWarning",

@@ -1,4 +1,4 @@
-"""Parameters of likelihoods that can be learned, and what a likelihood says of itself."""
+"""Parameters of likelihoods that can be learned, and the properties that engines ask for."""
 
 from __future__ import annotations
 

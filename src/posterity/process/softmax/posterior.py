@@ -129,8 +129,7 @@ class SoftmaxPosterior:
             for c, D_c in enumerate(D):  # solves lose fewer digits than inverses
                 factors.fill_class(memory, c, D_c, float(targets.offset_variance[c]))
         if not found.converged:
-            message = f"stopped after {found.n_iter} steps: {found.stop_reason}"
-            callers.warn_caller(message, optimize.ConvergenceWarning)
+            callers.warn_caller(found.stop_reason, optimize.ConvergenceWarning)
         matrices, how = (memory.classes, memory.total), (found.n_iter, found.stop_reason)
         return cls(kernel, X, targets, b, D, *matrices, value, *how, inference)
 
