@@ -56,7 +56,7 @@ class Normal(Prior):
     >>> prior = priors.Normal([1.0, 0.01])
     >>> X, y = [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]], [1.0, 2.0, 3.5]
     >>> BayesianLinearRegression(prior=prior, noise_variance=0.1).fit(X, y).coef_.round(2)
-    array([1.18, 0.01])
+    array([1.2 , 0.01])
     """
 
     variance: ArrayLike | None = None

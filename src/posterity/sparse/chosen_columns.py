@@ -38,6 +38,8 @@ class ChosenColumns(WeightedModel):
     inference: str = "auto"
 
     relevance_: NDArray[np.intp] = field(init=False)
+    log_evidence_: float = field(init=False)
+    stop_reason_: str = field(init=False)
 
     def _choose_columns(
         self,

@@ -253,8 +253,8 @@ def check_total(weights: Array) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from posterity.validation import ranges
-    >>> ranges.check_total(np.full(4, 1e300))
+    >>> from posterity.validation import refusals
+    >>> refusals.check_total(np.full(4, 1e300))
     Traceback (most recent call last):
         ...
     ValueError: sample_weight adds up to 4e+300 rows, and counts above 2e+31 are beyond double
