@@ -426,10 +426,10 @@ def test_half_a_step_is_half_its_way_in_logs():
     h = np.array([1.0, np.inf, 4.0, np.inf, 2.0])
     new = np.array([16.0, 1.0, np.inf, np.inf, 2.0])
     np.testing.assert_allclose(
-        sparse_problem._interpolate(h, new, 0.5), [4.0, 16.0, 64.0, np.inf, 2.0]
+        sparse_problem.interpolate(h, new, 0.5), [4.0, 16.0, 64.0, np.inf, 2.0]
     )
     np.testing.assert_allclose(
-        sparse_problem._interpolate(h, new, 0.25), [2.0, 64.0, 16.0, np.inf, 2.0]
+        sparse_problem.interpolate(h, new, 0.25), [2.0, 64.0, 16.0, np.inf, 2.0]
     )
 
 
