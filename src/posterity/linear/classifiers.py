@@ -90,8 +90,8 @@ class WeightClassifier(WeightedModel, Classifier):
         weights = validation.check_repetitions(sample_weight, len(rows))
         codes = self._learn_classes(y, len(rows), weights)
         weights = self._weigh_copies(rows, codes, weights, is_class=True)
-        columns = self._learn_columns(rows, codes, weights, self._likelihood())
-        self._conclude(designs.Dense(columns), codes, weights)
+        columns = designs.Dense(self._learn_columns(rows, codes, weights, self._likelihood()))
+        self._conclude(columns, codes, weights)
         return self
 
     @models.answer_lazily(CLASS_DISTRIBUTION)

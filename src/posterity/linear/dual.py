@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from posterity import (
-    copies,
     designs,
     distributions,
     kernels,
@@ -101,13 +100,9 @@ class DualModel(BayesianModel):
     def _is_linear_in_columns(self) -> bool:
         return super()._is_linear_in_columns and isinstance(self.kernel, str)
 
-    def _weigh_copies(
-        self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
-    ) -> Array | None:
-        """Weights with which copies count once, since a kernel would pass through them."""
-        if self._is_linear_in_columns:
-            return super()._weigh_copies(X, y, weights, is_class=is_class)
-        return copies.weigh_copies_once(X, y, weights, is_class=is_class)
+    @property
+    def _counts_copies_once(self) -> bool:
+        return not self._is_linear_in_columns
 
     def _move_units(
         self,

@@ -76,10 +76,17 @@ class FeatureModel(BaseEstimator):
         )
         self.features_ = found.units
 
+    @property
+    def _counts_copies_once(self) -> bool:
+        """Whether the model could pass through copies, as a kernel of rows does."""
+        return False
+
     def _weigh_copies(
         self, X: Array, y: Array, weights: Array | None, *, is_class: bool = False
     ) -> Array | None:
-        """Weights of rows, of which copies are warned: sums of streamed rows cannot find them."""
+        """Weights of rows; copies count once, or are warned of: streamed sums cannot find them."""
+        if self._counts_copies_once:
+            return copies.weigh_copies_once(X, y, weights, is_class=is_class)
         linear = self._is_linear_in_columns
         copies.warn_of_counted_copies(X, y, weights, is_class=is_class, is_linear=linear)
         return weights

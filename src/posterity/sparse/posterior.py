@@ -186,7 +186,7 @@ def _reorder_classes(fit: ClassNormals, columns: NDArray[np.intp]) -> ClassNorma
     p = fit.problem
     own = np.asarray(p.prior.precision)[columns[: p.prior.n_weights]]
     problem = replace(
-        p, design=designs.Selected(p.design, columns), prior=replace(p.prior, precision=own)
+        p, design=p.design.select_columns(columns), prior=replace(p.prior, precision=own)
     )
     weights = replace(fit.weights, W=fit.weights.W[columns])
     factors = np.stack([_reorder_factor(L, columns) for L in fit.factors])
