@@ -68,7 +68,7 @@ def _complete_docstring(cls: Any) -> None:
     """Document what the bases do: their parameters and attributes after the own ones."""
     text, cls._documented = inspect.cleandoc(cls.__doc__), {}
     for title in ("Parameters", "Attributes"):
-        section = re.search(rf"^{title}\n-+\n((?:.|\n)*?)(?={_TITLE}|\Z)", text, re.M)
+        section = re.search(rf"^{title}\n-+\n([\s\S]*?)(?={_TITLE}|\Z)", text, re.M)
         entries = _split_entries(section[1]) if section else {}
         for base in cls.__mro__[1:]:
             known = vars(base).get("_documented", {}).get(title, {})
