@@ -79,11 +79,8 @@ def _complete_docstring(cls: Any) -> None:
         for base in reversed(cls.__mro__):
             _override_entries(entries, _list_entries(base, title))
         if title == "Parameters":
-            entries = [
-                entry
-                for entry in entries
-                if entry in own or _find_names(entry) <= set(cls._parameter_fields)
-            ]
+            taken = set(cls._parameter_fields)
+            entries = [entry for entry in entries if entry in own or _find_names(entry) <= taken]
         if entries:
             shared[title] = "\n".join(entries)
     others = {title: body for title, body in sections.items() if title not in shared}
