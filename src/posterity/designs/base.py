@@ -52,7 +52,7 @@ class Minimum:
 
 @dataclass(frozen=True)
 class RowValues:
-    """Values along the rows, one a row, that are computed from a block where the block is.
+    """Values along the rows, one per row, that are computed from a block where the block is.
 
     Parameters
     ----------

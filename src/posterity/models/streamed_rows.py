@@ -155,7 +155,7 @@ def sample_rows(model: FeatureModel, source: Source) -> Array:
 
 
 def check_targets(block: designs.RowBlock) -> Array:
-    """Return the targets of a block; raise unless there is one a row."""
+    """Return the targets of a block; raise unless there is one per row."""
     if block.y is None:
         raise ValueError("The rows hold no targets: give them a y, or name the target column.")
     if block.y.ndim != 1:
