@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -56,8 +57,8 @@ class WeightClassifier(WeightedModel, Classifier):
     classes_ : array of shape (C,)
         The classes, sorted.
     coef_ : array of shape (1, M) or (C, M)
-        Weights in the units of the features, under a prior their posterior mean: of the second
-        class of two, or of each of several, which then sum to zero.
+        Weights in the units of the features: of the second class of two, or of each of several,
+        which then sum to zero. Under a prior their posterior mean.
     intercept_ : array of shape (1,) or (C,)
         Intercepts, under a prior their posterior mean.
     """
@@ -107,12 +108,10 @@ class WeightClassifier(WeightedModel, Classifier):
     def page_form(self) -> Form:
         """Return the form from which a page computes the prediction."""
         space, coef = self._page_columns(), self._page_coef()
-        if self.posterior_ is None:
-            latent = page_forms.form_weights(coef, self.intercept_)
-            return page_forms.form_linear(space, latent, classes.POINT_FORM)
-        posterior = page_forms.find_form(self.posterior_)
-        latent = page_forms.form_weights(coef, self.intercept_, posterior)
-        return page_forms.form_linear(space, latent, classes.form_classes(self))
+        known = () if self.posterior_ is None else (page_forms.find_form(self.posterior_),)
+        latent = page_forms.form_weights(coef, self.intercept_, *known)
+        answer = classes.form_classes(self) if known else classes.POINT_FORM
+        return page_forms.form_linear(space, latent, answer)
 
     def _predict_from_columns(self, Z: Array) -> distributions.Discrete:
         return classes.predict_classes(self._likelihood(), self._latent(Z))
@@ -171,11 +170,10 @@ class StreamedClassifier(WeightClassifier):
             return self._fit_rows(X, y, sample_weight)
         if isinstance(source, designs.Partitions):
             rows = self._on_workers(source)
-            codes = rows.y
         else:
             rows = models.StreamedRows.from_source(self, source)
-            codes = self._learn_classes(rows.y, len(rows.y), rows.weights)
-        self._conclude(rows.design, codes, rows.weights)
+            rows = replace(rows, y=self._learn_classes(rows.y, len(rows.y), rows.weights))
+        self._conclude(rows.design, rows.y, rows.weights)
         return self
 
     def _on_workers(self, partitions: designs.Partitions) -> models.StreamedRows:

@@ -91,7 +91,7 @@ class Training:
     ) -> Training:
         """Without rows of weight zero; copies count once, or where asked for are warned of.
 
-        Copies would make kernels sure. But shares of a row are no whole weights.
+        Copies would make kernels sure. But whole weights cannot be shared.
         """
         if counts_copies:
             copies.warn_of_counted_copies(rows, codes, weights, is_class=True)
