@@ -88,9 +88,9 @@ class Ties:
         spread = np.var(Y, axis=0)
         if noise is None:
             noise = self.squares / (2.0 * self.n_apart) if self.n_apart else spread
-        tiny = np.finfo(np.float64).tiny
-        factors = np.sqrt(spread / np.maximum(noise, tiny))
-        return float(np.prod(np.clip(factors, 1.0, 1.0 / _RARE**4)))
+        most = 1.0 / _RARE**4
+        least = np.maximum(spread / most**2, np.finfo(np.float64).tiny)
+        return float(np.prod(np.sqrt(np.maximum(spread / np.maximum(noise, least), 1.0))))
 
 
 def find_chance(Y: Array) -> float:

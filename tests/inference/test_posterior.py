@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import posterity as pt
-from posterity import inference, kernels, likelihoods, process, sparse
+from posterity import designs, inference, kernels, likelihoods, process, sparse
 from posterity.inference import posterior as protocol
 from posterity.inference.averaging import PosteriorMixture
 from posterity.inference.observations import HeldRows, Observations
+from posterity.inference.weights.targets import RowTargets
 from posterity.process import (
     CondensedPosterior,
     ProcessPosterior,
@@ -23,6 +24,8 @@ from posterity.process import (
 from posterity.process.latent.density import LatentTargets
 from posterity.process.latent_fit import LatentFit
 from posterity.process.softmax.shared import SharedSoftmaxPosterior
+from posterity.sparse.class_normals import ClassNormals
+from posterity.sparse.problem import weight_problem
 from posterity.sparse.vector_fit import VectorFit
 
 N = 30
@@ -81,6 +84,13 @@ def condition_classes(labels):
     return SharedSoftmaxPosterior.condition(KERNEL, likelihood, X, targets)
 
 
+def independent_classes(labels):
+    rows = designs.Dense(np.hstack([X, np.ones((N, 1))]))
+    targets = RowTargets.from_observations(labels, None, likelihoods.Categorical(3), offset=True)
+    problem = weight_problem(np.ones(2), rows, targets.with_separate_weights())
+    return ClassNormals.from_problem(problem, np.zeros(problem.shape))
+
+
 def same(posterior, queries):
     return queries
 
@@ -132,6 +142,7 @@ CASES = {
     ),
     "sparse": (lambda: fitted(SPARSE(), TWO), 1, kept),
     "sparse, by class": (lambda: fitted(SPARSE(columns="per_class"), THREE), 3, kept),
+    "independent classes": (lambda: independent_classes(THREE), 3, design_rows),
     "Laplace's by class": (
         lambda: fitted(SPARSE(columns="per_class", inference="laplace"), THREE).fit,
         3,

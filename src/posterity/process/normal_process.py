@@ -70,8 +70,6 @@ class NormalProcess:
     def learn(self, training: Rows) -> NormalFit:
         """The kernel and the noise of the largest evidence, where not given, and the posterior."""
         training = self._merge_equal_rows(training)
-        if isinstance(training, Training) and self._counts_copies_once(training):
-            training = training.count_copies_once()
         if isinstance(training, Training) and self._may_mistake_copies(training):
             return learn_without_copies(self._learn_rows, training)
         return self._learn_rows(training)
@@ -181,11 +179,6 @@ class NormalProcess:
             v,
             None if earlier is None else asked.search_start(rows, variance=v)[0].theta,
         )
-
-    def _counts_copies_once(self, training: Training) -> bool:
-        """Whether inducing points are to see copies of rows once: none are looked for after it."""
-        learns = self._learns_noise(training) and not self.request.kernel.tells_rows_apart
-        return learns and self.request.inducing_points is not None
 
     def _may_mistake_copies(self, training: Training) -> bool:
         """Whether copies of rows could be taken for a lack of noise."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from posterity import arrays, distributions, kernels, linalg, models, page_forms, process
+from posterity import arrays, copies, distributions, kernels, linalg, models, page_forms, process
 from posterity.arrays import Array
 from posterity.constructors import declare_parameters, field
 from posterity.models import MOST_KERNEL_ROWS, FittedAttribute, ModelCard
@@ -359,6 +359,8 @@ class GaussianProcessRegressor(ProcessModel, ExposedRegressor, KernelRegressor):
         if self.likelihood is not None:
             check_likelihood(self, targets, known)
         weights = models.check_row_weights(sample_weight, len(targets))
+        if learns_noise and self.likelihood is None and self.inducing_points is not None:
+            weights = copies.weigh_copies_once(rows, targets, weights)  # no search looks for them
         Y = models.attach_exposure(self.likelihood, targets, exposure).reshape(len(targets), -1)
         return models.Training.from_present_rows(rows, Y, weights, known), targets.shape[1:]
 
