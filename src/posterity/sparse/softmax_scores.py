@@ -202,7 +202,7 @@ class AllColumns:
         return np.ones(len(self.places), dtype=np.bool_)
 
     def blocks(self) -> Iterator[AllColumns]:
-        """Itself."""
+        """Yield all columns, which are one block."""
         yield self
 
 
@@ -219,7 +219,7 @@ class DesignScores:
 
     @classmethod
     def from_pass(cls, columns: designs.Standardized, model: SparseModel) -> DesignScores:
-        """One pass."""
+        """Sum over the rows in one pass."""
         fit, W = model.fit, model.fit.weights.W
         ones = np.arange(columns.n_columns - columns.offset, columns.n_columns)
         used = np.append(model.places, ones)

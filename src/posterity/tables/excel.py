@@ -23,7 +23,7 @@ class ExcelReader:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Column names."""
+        """Names of the columns."""
         return tuple(self.frame.columns)
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:

@@ -48,7 +48,7 @@ class JsonLinesReader:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Column names."""
+        """Names of the columns."""
         return tuple(field.name for field in self.fields)
 
     def batches(self, n_rows: int) -> Iterator[pl.DataFrame]:
