@@ -21,7 +21,23 @@ Estimators = tuple[tuple[str, Any], ...]
 
 @declare_parameters
 class StackedModel(BaseEstimator, abc.ABC):
-    """A mixture of several models with given weights."""
+    """A mixture of several models with given weights.
+
+    Parameters
+    ----------
+    estimators : tuple of (str, estimator)
+        Names and models.
+    weights : tuple of float
+        Weight of each model; they sum to 1.
+    views : tuple of str, optional
+        "plain" for a model that gets all columns but the last, "groups" for one that gets all.
+        None: every model gets all columns.
+
+    Attributes
+    ----------
+    estimators_ : tuple of estimator
+        Fitted models.
+    """
 
     estimators: Estimators = field(kw_only=False)
     weights: tuple[float, ...] = field(kw_only=False)
@@ -59,23 +75,9 @@ class StackedModel(BaseEstimator, abc.ABC):
         return X[:, :-1] if self.views is not None and self.views[k] == "plain" else X
 
 
+@declare_parameters
 class StackedRegressor(StackedModel, models.Regressor):
     """Average the predictive distributions of several regressors with given weights.
-
-    Parameters
-    ----------
-    estimators : tuple of (str, regressor)
-        Names and models.
-    weights : tuple of float
-        Weight of each model; they sum to 1.
-    views : tuple of str, optional
-        "plain" for a model that gets all columns but the last, "groups" for one that gets all.
-        None: every model gets all columns.
-
-    Attributes
-    ----------
-    estimators_ : tuple of regressor
-        Fitted models.
 
     Examples
     --------
@@ -94,23 +96,9 @@ class StackedRegressor(StackedModel, models.Regressor):
         return mix_distributions(dists, self.weights)
 
 
+@declare_parameters
 class StackedClassifier(StackedModel, models.Classifier):
     """Average the class probabilities of several classifiers with given weights.
-
-    Parameters
-    ----------
-    estimators : tuple of (str, classifier)
-        Names and models.
-    weights : tuple of float
-        Weight of each model; they sum to 1.
-    views : tuple of str, optional
-        "plain" for a model that gets all columns but the last, "groups" for one that gets all.
-        None: every model gets all columns.
-
-    Attributes
-    ----------
-    estimators_ : tuple of classifier
-        Fitted models.
 
     Examples
     --------
