@@ -57,23 +57,13 @@ class PCA(principal_model.PrincipalModel):
         Its share of the total.
     singular_values_ : array of shape (k,)
         Of the rows about their mean.
-    mean_ : array of shape (D,)
-        The mean of the rows.
     noise_variance_ : float
         The mean variance of the D - k directions beyond the axes. (scikit-learn leaves
         out those that N < D rows do not reach.)
-    n_components_ : int
-        k, how many axes there are.
     log_evidence_ : float
         Log marginal likelihood of all rows for this number of axes, constants included.
     log_evidences_ : array
         For 0, 1, ... axes, as many as there are variances known.
-    n_samples_seen_ : int or float
-        N, the sum of the weights.
-    n_features_in_ : int
-        D.
-    feature_names_in_ : array of shape (D,)
-        The names of the columns, where they have any.
 
     Notes
     -----

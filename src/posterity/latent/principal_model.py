@@ -122,7 +122,21 @@ class PrincipalModel(
     BaseEstimator,
     metaclass=abc.ABCMeta,
 ):
-    """A transformer by principal axes, learned from an array, from chunks, or bit by bit."""
+    """A transformer by principal axes, learned from an array, from chunks, or bit by bit.
+
+    Attributes
+    ----------
+    mean_ : array of shape (D,)
+        The mean of the rows.
+    n_components_ : int
+        k, how many axes there are.
+    n_samples_seen_ : int or float
+        N, the sum of the weights.
+    n_features_in_ : int
+        D.
+    feature_names_in_ : array of shape (D,)
+        The names of the columns, where they have any.
+    """
 
     _fitted: FittedAxes
 

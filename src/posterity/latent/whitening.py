@@ -53,16 +53,6 @@ class Whitening(principal_model.PrincipalModel):
         The principal axes.
     explained_variance_ : array of shape (k,)
         The variance along each before whitening; 0 where it counts as none.
-    mean_ : array of shape (D,)
-        The mean of the rows.
-    n_components_ : int
-        k, how many axes there are.
-    n_samples_seen_ : int or float
-        N, the sum of the weights.
-    n_features_in_ : int
-        D.
-    feature_names_in_ : array of shape (D,)
-        The names of the columns, where they have any.
 
     Examples
     --------

@@ -115,8 +115,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
     relevance_ : array of shape (m,)
         The numbers of the rows that are kept, in increasing order; of equal rows the first. Where
         ``candidates`` are given as rows, the numbers of those.
-    relevance_vectors_ : array of shape (m, D), or list
-        These rows.
     dual_coef_ : array of shape (1, m) or (C, m)
         Posterior mean of the weights of the kernel about each vector: of the second class of two,
         or of each of several, zero where a class does not use a vector.
@@ -130,10 +128,6 @@ class RelevanceVectorClassifier(sparse.RelevanceModel, Classifier):
         Log marginal likelihood of all rows at these precisions, to Laplace's approximation.
     posterior_ : SparsePosterior or PosteriorMixture
         The posterior of the weights, as prediction uses it; the second where it is averaged.
-    n_iter_, stop_reason_
-        Of the search for the vectors, at the kernel that was found.
-    at_bounds_ : tuple of str
-        Parameters of the kernel that ended at a bound of their search, and which bound.
 
     Examples
     --------

@@ -37,7 +37,17 @@ from posterity.sparse.vector_fit import FoundVectors, VectorFit
 
 @declare_parameters
 class RelevanceModel(KernelModel):
-    """A model whose functions are sums of few columns ``kernel_(X, relevance_vectors_)``."""
+    """A model whose functions are sums of few columns ``kernel_(X, relevance_vectors_)``.
+
+    Attributes
+    ----------
+    relevance_vectors_ : array of shape (m, D), or list
+        These rows.
+    n_iter_, stop_reason_
+        Of the search for the vectors, at the kernel that was found.
+    at_bounds_ : tuple of str
+        Parameters of the kernel that ended at a bound of their search, and which bound.
+    """
 
     kernel: Any = field(default=None, kw_only=False)
     degrees_of_freedom: float = 0.0

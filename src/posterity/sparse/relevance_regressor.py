@@ -91,8 +91,6 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
     relevance_ : array of int, of shape (m,)
         Which rows of X the vectors are, in increasing order; of equal rows the first. Where
         ``candidates`` are given as rows, which of these.
-    relevance_vectors_ : array of shape (m, D), or list
-        These rows.
     dual_coef_ : array of shape (m,) or (K, m)
         Posterior mean of their weights.
     intercept_ : float or array of shape (K,)
@@ -112,10 +110,6 @@ class RelevanceVectorRegressor(sparse.RelevanceModel, ExposedRegressor, KernelRe
         Of the weights, as prediction uses it; the last with a likelihood.
     X_train_ : array of shape (N, D), or list
         The rows, with ``query_column=True`` only.
-    n_iter_, stop_reason_
-        Of the search for the vectors, at the kernel that was found.
-    at_bounds_ : tuple of str
-        Parameters of the kernel that ended at a bound of their search, and which bound.
 
     Notes
     -----
