@@ -108,6 +108,11 @@ def test_ties_of_repeats_are_counted_by_pairs():
     np.testing.assert_allclose(found.squares, 2 * 4.0)
 
 
+def test_pairs_that_are_not_apart_at_all_do_not_overflow():
+    y = 1e6 * np.random.default_rng(0).normal(size=(60, 1))
+    assert not ties.Ties(20.0, 5.0, np.zeros(1)).are_expected(y)  # warnings are errors
+
+
 def test_copies_are_groups_where_none_are_named():
     X, y = rows(6)
     X, y = np.vstack([X, X[:2]]), np.append(y, y[:2])

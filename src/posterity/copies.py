@@ -20,11 +20,11 @@ from posterity.arrays import Array
 from posterity.row_groups import RowGroups
 
 HELD_TOGETHER = "Copies were not split between rows that learn and rows that judge"
-"""What was done where copies are a group."""
+"""Action where copies are a group."""
 COUNTED_ONCE = "They were not counted as further observations."
-"""What was done where copies are made one."""
+"""Action where copies are made one."""
 COUNTED = "They count as further observations, which makes {} too sure."
-"""What is the matter where copies are counted; of predictions, or of probabilities."""
+"""Consequence where copies are counted, for predictions or probabilities."""
 _NEAR = 1e-3  # of the standard deviation of a column
 _AHEAD = 7  # rows along a random direction with which each is compared
 _COARSE = 0.1  # chance of a tie of unrelated rows, above which inputs must be continuous too
@@ -274,7 +274,7 @@ def group_copies(
     *,
     is_class: bool = False,
 ) -> NDArray[np.int32] | None:
-    """Return the groups that were given; without any, copies of a row are one, which judge no copy.
+    """Return the groups that were given, or without any groups of copies, which are not split.
 
     Parameters
     ----------

@@ -192,7 +192,7 @@ def test_least_squares_without_spare_rows_predicts_but_claims_no_certainty():
     X, y = data(n=3, m=5)
     model = LinearRegression().fit(X, y)
     np.testing.assert_allclose(model.predict(X), y)
-    with pytest.raises(ValueError, match="nothing to tell the noise by"):
+    with pytest.raises(ValueError, match="the noise cannot be estimated"):
         model.predict_dist(X)
 
 

@@ -217,8 +217,8 @@ class FlatModel(LinearModel):
         if freedom > 0:
             return freedom
         raise ValueError(
-            f"{self.fit_.problem.count:g} rows are fitted exactly by {self.rank_} weights and "
-            "leave nothing to tell the noise by, so there is no predictive distribution. Use "
+            f"{self.fit_.problem.count:g} rows are fitted exactly by {self.rank_} weights, so "
+            "the noise cannot be estimated and a predictive distribution does not exist. Use "
             "more rows, fewer features, or BayesianLinearRegression."
         )
 
